@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use std::io::{self, Write};
 
 use profiler_report::{ReportOptions, write_flamegraph, write_html};
-use profiler_trace::synthetic::{Content, Keep, SyntheticModule, SyntheticWarp, sized};
+use profiler_test_tools::synthetic::{Content, Keep, SyntheticModule, SyntheticWarp, sized};
 use profiler_trace::{
     Decoder, HostSpan, HostSpanKind, Progress, RecordCost, SiteIndex, StackGroup, Trace,
     WarpSource, decode,

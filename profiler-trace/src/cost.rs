@@ -2,11 +2,12 @@
 
 use std::collections::HashMap;
 
+use profiler_wire::Strategy;
 use profiler_wire::header::Clock;
 
 use crate::diagnostic::{Diagnostic, DiagnosticKind, Location};
 use crate::model::{Buffer, Launch, Region, Site, SiteIndex, Time, Trace, Warp};
-use crate::record_cost::{Election, FormCosts, RecordCost, StampCost};
+use crate::record_cost::{FormCosts, RecordCost, StampCost};
 
 /// Up to so many recording warps of an SM the promise of [`Trace::subtract_record_cost`] holds.
 const WARPS_MAX: i32 = 4;
@@ -234,7 +235,7 @@ enum Stamped {
 struct Stamp {
     time: Time,
     stamped: Stamped,
-    election: Election,
+    strategy: Strategy,
 }
 
 impl Stamp {
@@ -264,9 +265,9 @@ fn stamps(
     buffer: Buffer,
     compressed: &mut Compressed,
 ) -> (Vec<Stamp>, Vec<usize>) {
-    let election_at = |site: SiteIndex| {
+    let strategy_at = |site: SiteIndex| {
         let of_site = sites.get(site.0 as usize).and_then(|site| site.strategy);
-        Election::of(of_site.unwrap_or(warp.strategy))
+        of_site.unwrap_or(warp.strategy)
     };
     let has_lanes = moments.iter().any(|moment| moment.lane != moments[0].lane);
     let mut stamps: Vec<Stamp> = Vec::with_capacity(moments.len());
@@ -275,28 +276,26 @@ fn stamps(
     let (mut times, mut taken) = (HashMap::new(), HashMap::new());
     let mut ticks = 0;
     for moment in moments {
-        let (stamped, election, time) = match moment.bound {
+        let (stamped, strategy, time) = match moment.bound {
             Bound::Start(index) => {
                 let region = &warp.regions[index];
-                (Stamped::Start(region.site), election_at(region.site), region.start)
+                (Stamped::Start(region.site), strategy_at(region.site), region.start)
             }
             Bound::End(index) => {
                 let region = &warp.regions[index];
                 let stamped = Stamped::End(region.site, region.has_value_apart());
-                (stamped, election_at(region.site), region.end.unwrap_or(region.start))
+                (stamped, strategy_at(region.site), region.end.unwrap_or(region.start))
             }
             Bound::Mark(index) => {
                 let mark = &warp.marks[index];
-                (Stamped::Mark(mark.site), election_at(mark.site), mark.time)
+                (Stamped::Mark(mark.site), strategy_at(mark.site), mark.time)
             }
             // An anchor has no site that would say who takes it.
-            Bound::Anchor(index) => {
-                (Stamped::Anchor, Election::of(warp.strategy), warp.anchors[index].time)
-            }
+            Bound::Anchor(index) => (Stamped::Anchor, warp.strategy, warp.anchors[index].time),
         };
         let mut index = stamps.len();
         // One instruction stamps for all lanes. Elected lanes stamp each by itself.
-        if has_lanes && election == Election::OneLane {
+        if has_lanes && strategy != Strategy::Elected {
             if ticks != moment.ticks {
                 ticks = moment.ticks;
                 times.clear();
@@ -307,7 +306,7 @@ fn stamps(
             *time += 1;
         }
         if index == stamps.len() {
-            stamps.push(Stamp { time, stamped, election });
+            stamps.push(Stamp { time, stamped, strategy });
         } else {
             compressed.lanes_stored_at_once |= buffer == Buffer::Host || !stamps[index].is_begin();
         }
@@ -390,7 +389,7 @@ impl TimeCompressor {
 
     /// Cuts out what a stamp cost, and moves it.
     fn stamp(&mut self, stamp: &Stamp) -> Time {
-        let cost = stamp.cost(self.cost.of(stamp.election));
+        let cost = stamp.cost(self.cost.of(stamp.strategy));
         let apart = self.after + cost.before_ticks;
         let read = self.since_entry(stamp.time);
         let gap = read - self.read;
@@ -422,7 +421,7 @@ impl TimeCompressor {
         if self.step > 0.0 && !is_nest {
             return false;
         }
-        let waits = &self.cost.of(stamp.election).waits;
+        let waits = &self.cost.of(stamp.strategy).waits;
         let wait_for = |stored: Holder| match (stamp.is_begin(), stored.begun) {
             (true, _) => waits.begin,
             (false, true) => waits.end,

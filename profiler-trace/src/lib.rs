@@ -30,8 +30,6 @@ mod sequence;
 mod site_table;
 mod source;
 mod stats;
-#[doc(hidden)]
-pub mod synthetic;
 mod table;
 #[doc(hidden)]
 pub mod units;
@@ -43,15 +41,13 @@ pub use capture::{
 pub use decode::{Decoder, StreamedTrace, WarpRecords, decode};
 pub use diagnostic::{Diagnostic, DiagnosticKind, Diagnostics, Location, Severity};
 pub use display::{markdown, printable, shortened, shortened_within};
-pub use export::{ExportOptions, GZIP_LEVEL, Grouping, StackGroup, write_folded};
+pub use export::{ExportOptions, GZIP_LEVEL, StackGroup, write_folded};
 pub use file::FileError;
 pub use host::{ClockPair, HostCapture, HostRecord, HostSpan, HostSpanKind, HostThread, HostTrace};
 pub use model::*;
 pub use nesting::Nesting;
 pub use progress::{Progress, Spread};
-pub use record_cost::{
-    Election, FormCosts, HostCost, RecordCost, StampCost, StampWait, StampWaits,
-};
+pub use record_cost::{FormCosts, HostCost, RecordCost, StampCost, StampWait, StampWaits};
 pub use resources::{KernelResources, ResourceEffect};
 pub use site_table::{SiteTable, SiteTableError};
 pub use source::WarpSource;
@@ -61,5 +57,12 @@ pub use stats::{
     Wait, WaitStats, Waits,
 };
 
+#[cfg(test)]
+extern crate self as profiler_trace;
+/// As a module of this crate, so that unit tests share its types.
+#[cfg(test)]
+#[path = "../../test-tools/src/synthetic/mod.rs"]
+#[allow(dead_code, unreachable_pub, reason = "other crates use more of it")]
+mod synthetic;
 #[cfg(test)]
 mod tests;

@@ -87,8 +87,9 @@ pub struct Region {
     pub track: Option<u32>,
     /// The lane that recorded it.
     pub lane: u8,
-    /// The record that told of it.
-    pub record: RegionRecord,
+    /// Whether its record holds its value. Otherwise the value is one more record, which takes time of its
+    /// own.
+    pub value_in_record: bool,
     /// How many regions of the same lane and track enclose it.
     pub depth: u16,
     /// Its begin.
@@ -102,19 +103,8 @@ pub struct Region {
 impl Region {
     /// Whether it has a value that was stored as a record of its own.
     pub(crate) fn has_value_apart(&self) -> bool {
-        self.value.is_some() && self.record != RegionRecord::WithValue
+        self.value.is_some() && !self.value_in_record
     }
-}
-
-/// The record that told of a region.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub enum RegionRecord {
-    /// One of its lane, or one for its begin and one for its end; its value, if it has one, is one more, which
-    /// takes time of its own.
-    #[default]
-    Own,
-    /// One of its lane, which holds its value as well.
-    WithValue,
 }
 
 /// An instant of a lane: a mark, a signal or a wait (see the site's kind).

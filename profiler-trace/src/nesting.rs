@@ -116,7 +116,7 @@ fn leave<What>(running: &mut Sequence<Running<What>>, ticks: u64) {
 #[cfg(test)]
 mod tests {
     use super::Nesting;
-    use crate::model::{Mark, Region, RegionRecord, SiteIndex, Time};
+    use crate::model::{Mark, Region, SiteIndex, Time};
 
     fn time(ticks: u64) -> Time {
         Time { ticks, ns: ticks as f64 }
@@ -127,7 +127,7 @@ mod tests {
             site: SiteIndex(0),
             track,
             lane,
-            record: RegionRecord::Own,
+            value_in_record: false,
             depth,
             start: time(start),
             end: end.map(time),

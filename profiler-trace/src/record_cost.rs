@@ -2,6 +2,9 @@
 
 use profiler_wire::Strategy;
 use profiler_wire::site::Buffer;
+use serde_json::{Map, Value, json};
+
+use crate::json::float;
 
 /// What one stamp costs its warp, by where the ticks pass.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -141,6 +144,20 @@ impl FormCosts {
         self.total_ticks() + self.waits.end.mean_ticks
     }
 
+    fn to_json(&self) -> Value {
+        let stamp = |cost: StampCost| json!({ "before_ticks": float(cost.before_ticks), "after_ticks": float(cost.after_ticks) });
+        let wait = |wait: StampWait| json!({ "mean_ticks": float(wait.mean_ticks), "most_ticks": float(wait.most_ticks) });
+        let StampWaits { nested, begin, end, record } = self.waits;
+        let waits = json!({
+            "nested": wait(nested),
+            "begin": wait(begin),
+            "end": wait(end),
+            "record": wait(record),
+        });
+        let stamps = self.stamps().map(|(name, cost)| (name.to_owned(), stamp(cost)));
+        Value::Object(stamps.into_iter().chain([("waits".to_owned(), waits)]).collect())
+    }
+
     /// Each stamp, under a name for programs.
     #[must_use]
     pub const fn stamps(&self) -> [(&'static str, StampCost); 5] {
@@ -151,26 +168,6 @@ impl FormCosts {
             ("value", self.value),
             ("anchor", self.anchor),
         ]
-    }
-}
-
-/// How the lane that records is chosen, as far as it bears on the cost.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Election {
-    /// One lane, known beforehand.
-    OneLane,
-    /// The active lanes elect one at every record.
-    Elected,
-}
-
-impl Election {
-    /// How the lane is chosen that stores a record by `strategy`.
-    #[must_use]
-    pub const fn of(strategy: Strategy) -> Self {
-        match strategy {
-            Strategy::Elected => Self::Elected,
-            _ => Self::OneLane,
-        }
     }
 }
 
@@ -210,7 +207,7 @@ impl Election {
 /// * A full bus to the host. The cost there is that of an idle one
 ///   ([`DiagnosticKind::CostOfIdleBus`](crate::DiagnosticKind::CostOfIdleBus)).
 /// * The kernel's own instructions, which may wait for a record's registers as well.
-/// * A value in the region's own record ([`RegionRecord::WithValue`](crate::RegionRecord::WithValue)), taken
+/// * A value in the region's own record ([`Region::value_in_record`](crate::Region::value_in_record)), taken
 ///   for free, and the record of a region that nobody ended, which has no time.
 /// * Work that waits for its own results hides a part of what a record costs. Beside work that leaves no
 ///   issue slot free, a record costs some ten cycles more.
@@ -285,12 +282,12 @@ impl RecordCost {
         }
     }
 
-    /// The costs of records to memory of the GPU whose lane is chosen so.
+    /// The costs of records to GPU memory by a strategy.
     #[must_use]
-    pub const fn of(&self, election: Election) -> &FormCosts {
-        match election {
-            Election::OneLane => &self.one_lane,
-            Election::Elected => &self.elected,
+    pub const fn of(&self, strategy: Strategy) -> &FormCosts {
+        match strategy {
+            Strategy::Elected => &self.elected,
+            _ => &self.one_lane,
         }
     }
 
@@ -299,6 +296,18 @@ impl RecordCost {
     #[must_use]
     pub const fn elections(&self) -> [(&'static str, &FormCosts); 2] {
         [("one_lane", &self.one_lane), ("elected", &self.elected)]
+    }
+
+    /// A JSON object, as captures have it.
+    pub(crate) fn to_json(self) -> Value {
+        let elections = |costs: [(&'static str, &FormCosts); 2]| -> Map<String, Value> {
+            costs.into_iter().map(|(name, costs)| (name.to_owned(), costs.to_json())).collect()
+        };
+        let mut members = elections(self.elections());
+        if let Some(host) = self.host {
+            members.insert("host".to_owned(), elections(host.elections()).into());
+        }
+        members.into()
     }
 
     /// The same in another unit, of which `factor` are a tick.

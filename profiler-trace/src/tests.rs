@@ -16,7 +16,6 @@ const LAYERS: &[&[&str]] = &[
     &["stats"],
     &["diff"],
     &["export"],
-    &["synthetic"],
 ];
 
 fn layer(module: &str) -> Option<usize> {

@@ -13,8 +13,8 @@ use std::io;
 use std::num::NonZeroUsize;
 use std::sync::OnceLock;
 
+use profiler_test_tools::synthetic::{Keep, SyntheticModule, SyntheticWarp};
 use profiler_trace::diff::{DiffOptions, DiffSide};
-use profiler_trace::synthetic::{Keep, SyntheticModule, SyntheticWarp};
 use profiler_trace::{
     Capture, Decoder, ExportOptions, GroupBy, Mark, RecordCost, StackGroup, StatsQuery, Value,
     write_folded,

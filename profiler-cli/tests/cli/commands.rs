@@ -3,7 +3,7 @@
 use crate::support;
 
 use expect_test::expect;
-use profiler_trace::synthetic::{Keep, SyntheticModule, SyntheticWarp};
+use profiler_test_tools::synthetic::{Keep, SyntheticModule, SyntheticWarp};
 use profiler_trace::{FormCosts, HostCost, KernelResources, RecordCost, ResourceEffect};
 use profiler_wire::SiteKind;
 use profiler_wire::site::SiteEntry;

@@ -3,7 +3,7 @@
 use crate::support;
 
 use expect_test::expect;
-use profiler_trace::synthetic::{Keep, SyntheticModule, SyntheticWarp};
+use profiler_test_tools::synthetic::{Keep, SyntheticModule, SyntheticWarp};
 use profiler_wire::SiteKind;
 use support::{Folder, check};
 

@@ -50,7 +50,7 @@ pub(super) fn encode(capture: &Capture) -> Vec<u8> {
             "driver": device.driver,
             "clock_mhz": device.clock_mhz.map(float),
         },
-        "record_cost": capture.record_cost.map(encode_record_cost),
+        "record_cost": capture.record_cost.map(RecordCost::to_json),
         "resources": capture.resources.iter().map(ResourceEffect::to_json).collect::<Vec<_>>(),
         "end": match capture.end {
             CaptureEnd::Finished => json!({ "how": "finished" }),
@@ -79,30 +79,6 @@ fn encode_module(module: &ModuleCapture) -> Value {
         },
         "bytes": bytes.into_iter().map(|(name, bytes)| (name, bytes.into())).collect::<Map<_, _>>(),
     })
-}
-
-fn encode_record_cost(cost: RecordCost) -> Value {
-    let each = |(name, costs): (&str, &FormCosts)| (name.to_owned(), encode_costs(costs));
-    let mut members: Map<String, Value> = cost.elections().map(each).into_iter().collect();
-    if let Some(host) = cost.host {
-        let host = host.elections().map(each).into_iter().collect();
-        members.insert("host".to_owned(), Value::Object(host));
-    }
-    Value::Object(members)
-}
-
-fn encode_costs(costs: &FormCosts) -> Value {
-    let stamp = |cost: StampCost| json!({ "before_ticks": float(cost.before_ticks), "after_ticks": float(cost.after_ticks) });
-    let wait = |wait: StampWait| json!({ "mean_ticks": float(wait.mean_ticks), "most_ticks": float(wait.most_ticks) });
-    let StampWaits { nested, begin, end, record } = costs.waits;
-    let waits = json!({
-        "nested": wait(nested),
-        "begin": wait(begin),
-        "end": wait(end),
-        "record": wait(record),
-    });
-    let stamps = costs.stamps().map(|(name, cost)| (name.to_owned(), stamp(cost)));
-    Value::Object(stamps.into_iter().chain([("waits".to_owned(), waits)]).collect())
 }
 
 pub(super) fn decode(bytes: &[u8]) -> Result<Metadata, String> {

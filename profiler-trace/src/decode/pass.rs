@@ -14,7 +14,6 @@ use super::regions::{NONE, RegionTicks, Sizes};
 use super::ticks::{Bounds, Implausible, Oddities, Widening, start_after};
 use super::units::{self, LaneUnits, Unit};
 use crate::diagnostic::{Diagnostic, DiagnosticKind as Kind, Diagnostics, Location};
-use crate::model::RegionRecord;
 
 /// A begin without an end so far: track, site, when, and the region's index.
 type Begun = (u32, u32, u64, usize);
@@ -110,7 +109,7 @@ impl Ranges {
                 size,
                 depth: 0,
                 lane: number,
-                record: RegionRecord::Own,
+                value_in_record: false,
             });
             self.number += 1;
         }
@@ -327,7 +326,7 @@ impl Pass<'_> {
         }
         if has_value {
             region.value = values.len() as u32;
-            region.record = RegionRecord::WithValue;
+            region.value_in_record = true;
             values.extend(units::value(kind, data));
             self.owner = None;
         }

@@ -3,7 +3,7 @@
 
 use std::cmp::Reverse;
 
-use crate::model::{Region, RegionRecord, SiteIndex, Time, Value};
+use crate::model::{Region, SiteIndex, Time, Value};
 use profiler_wire::record::track_number;
 
 /// What stands for "none" in the columns of a [`RegionTicks`].
@@ -28,7 +28,7 @@ pub(super) struct RegionTicks {
     pub size: u32,
     pub depth: u16,
     pub lane: u8,
-    pub record: RegionRecord,
+    pub value_in_record: bool,
 }
 
 impl RegionTicks {
@@ -58,7 +58,7 @@ impl RegionTicks {
             site: SiteIndex(first_site + self.site),
             track: track_number(self.track),
             lane: self.lane,
-            record: self.record,
+            value_in_record: self.value_in_record,
             depth: self.depth,
             start,
             end,

@@ -42,21 +42,12 @@ pub use write::write_folded;
 /// (`lab/measurements/host-side.md`).
 pub const GZIP_LEVEL: u32 = 3;
 
-/// How the tracks of a launch are arranged.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Grouping {
-    /// Blocks, and in them their warps.
-    #[default]
-    Block,
-    /// SMs, in them the blocks that ran there, and in those their warps.
-    Sm,
-}
-
 /// What a timeline shows, and how.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ExportOptions {
-    /// How tracks are arranged.
-    pub grouping: Grouping,
+    /// Whether a launch's blocks lie in the SMs that they ran on. By default a launch has blocks, and
+    /// those have warps.
+    pub by_sm: bool,
     /// Whether every slice and mark also carries its raw clock ticks and its nanoseconds before
     /// rounding.
     pub raw_times: bool,
@@ -75,7 +66,7 @@ pub struct ExportOptions {
 impl Default for ExportOptions {
     fn default() -> Self {
         Self {
-            grouping: Grouping::default(),
+            by_sm: false,
             raw_times: false,
             track_names: BTreeMap::new(),
             counters: true,

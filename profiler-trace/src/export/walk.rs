@@ -12,7 +12,7 @@ use crate::display;
 use crate::export::arrows::{Arrows, Axis, End};
 use crate::export::rows::{Ending, Item, nest};
 use crate::export::sink::{Argument, Event, Name, Sink, Suffix, Track};
-use crate::export::{ExportOptions, Grouping, text};
+use crate::export::{ExportOptions, text};
 use crate::host::HostSpan;
 use crate::model::{MarkIndex, Region, SiteIndex, Time, Trace, Value, Warp};
 use crate::progress::Progress;
@@ -189,7 +189,7 @@ impl<'t, S: WarpSource> Walk<'t, S> {
         if self.options.counters {
             self.counters(process, &mut root, (warps.clone(), &activity), sink)?;
         }
-        let by_sm = self.options.grouping == Grouping::Sm;
+        let by_sm = self.options.by_sm;
         let mut order: Vec<usize> = warps.collect();
         order.retain(|&warp| has_own_track(&trace.warps[warp]));
         if !order.is_empty() {
@@ -227,7 +227,7 @@ impl<'t, S: WarpSource> Walk<'t, S> {
         sink: &mut impl Sink,
     ) -> io::Result<()> {
         let trace = self.trace;
-        let by_sm = self.options.grouping == Grouping::Sm;
+        let by_sm = self.options.by_sm;
         if by_sm {
             // Stable: within an SM the order by block and warp stays.
             order.sort_by_key(|&warp| trace.warps[warp].sm);

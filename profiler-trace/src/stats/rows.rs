@@ -14,74 +14,16 @@ use crate::table::cells::{Cell, write_csv, write_json};
 /// The version of the columns: it is raised when one changes its meaning, its place or goes.
 const SCHEMA: u64 = 1;
 
-const COLUMNS: [&str; 41] = [
-    "schema",
-    "group",
-    "kind",
-    "kernel",
-    "name",
-    "path",
-    "launch",
-    "sm",
-    "block_x",
-    "block_y",
-    "block_z",
-    "warp",
-    "count",
-    "open",
-    "warps",
-    "share",
-    "total_ns",
-    "mean_ns",
-    "standard_deviation_ns",
-    "min_ns",
-    "p50_ns",
-    "p95_ns",
-    "p99_ns",
-    "max_ns",
-    "mean_per_warp_ns",
-    "total_cycles",
-    "mean_cycles",
-    "standard_deviation_cycles",
-    "min_cycles",
-    "p50_cycles",
-    "p95_cycles",
-    "p99_cycles",
-    "max_cycles",
-    "mean_per_warp_cycles",
-    "value_total",
-    "value_unit",
-    "value_per_second",
-    "worst_diagnostic",
-    "file",
-    "line",
-    "module",
-];
+const COLUMNS: &str = "\
+     schema,group,kind,kernel,name,path,launch,sm,block_x,block_y,block_z,warp,count,open,\
+     warps,share,total_ns,mean_ns,standard_deviation_ns,min_ns,p50_ns,p95_ns,p99_ns,max_ns,\
+     mean_per_warp_ns,total_cycles,mean_cycles,standard_deviation_cycles,min_cycles,\
+     p50_cycles,p95_cycles,p99_cycles,max_cycles,mean_per_warp_cycles,value_total,value_unit,\
+     value_per_second,worst_diagnostic,file,line,module";
 
-const MARK_COLUMNS: [&str; 22] = [
-    "kernel",
-    "name",
-    "launch",
-    "sm",
-    "block_x",
-    "block_y",
-    "block_z",
-    "warp",
-    "count",
-    "valued",
-    "sum",
-    "mean",
-    "standard_deviation",
-    "min",
-    "p50",
-    "p95",
-    "p99",
-    "max",
-    "unit",
-    "file",
-    "line",
-    "module",
-];
+const MARK_COLUMNS: &str = "\
+     kernel,name,launch,sm,block_x,block_y,block_z,warp,count,valued,sum,mean,\
+     standard_deviation,min,p50,p95,p99,max,unit,file,line,module";
 
 impl Stats {
     /// Writes the rows as CSV (RFC 4180, lines end as on Unix), with a line of column names first.
@@ -96,7 +38,7 @@ impl Stats {
     /// Those of the writer.
     pub fn write_csv_to(&self, writer: impl Write) -> io::Result<()> {
         let mut writer = BufWriter::new(writer);
-        write_csv(COLUMNS.map(Cell::from), &mut writer)?;
+        writeln!(writer, "{COLUMNS}")?;
         self.rows.iter().try_for_each(|row| write_csv(self.fields(row), &mut writer))?;
         writer.flush()
     }
@@ -121,18 +63,18 @@ impl Stats {
         writer.write_all(b",\n\"rows\":[")?;
         for (index, row) in self.rows.iter().enumerate() {
             writer.write_all(if index == 0 { b"\n" } else { b",\n" })?;
-            write_json(&COLUMNS, self.fields(row), &mut writer)?;
+            write_json(COLUMNS, self.fields(row), &mut writer)?;
         }
         writer.write_all(b"\n],\n\"marks\":[")?;
         for (index, mark) in self.marks.iter().enumerate() {
             writer.write_all(if index == 0 { b"\n" } else { b",\n" })?;
-            write_json(&MARK_COLUMNS, self.mark_fields(mark), &mut writer)?;
+            write_json(MARK_COLUMNS, self.mark_fields(mark), &mut writer)?;
         }
         writer.write_all(b"\n]}\n")?;
         writer.flush()
     }
 
-    fn mark_fields<'s>(&'s self, mark: &'s MarkStats) -> [Cell<'s>; MARK_COLUMNS.len()] {
+    fn mark_fields<'s>(&'s self, mark: &'s MarkStats) -> [Cell<'s>; 22] {
         let site = self.sites.get(mark.site.0 as usize);
         let block = mark.place.block;
         let value = |figure: fn(&Summary) -> f64| mark.values.as_ref().map(figure).into();
@@ -183,7 +125,7 @@ impl Stats {
         (self.by == GroupBy::Path).then_some(stack)
     }
 
-    fn fields<'s>(&'s self, row: &'s SiteStats) -> [Cell<'s>; COLUMNS.len()] {
+    fn fields<'s>(&'s self, row: &'s SiteStats) -> [Cell<'s>; 41] {
         let site = self.sites.get(row.site.0 as usize);
         let block = row.place.block;
         let [total_ns, mean_ns, deviation_ns, min_ns, p50_ns, p95_ns, p99_ns, max_ns, warp_ns] =

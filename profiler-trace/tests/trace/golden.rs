@@ -1,6 +1,6 @@
 //! Captures of known content, and what must be said of them.
 
-use profiler_trace::synthetic::{Keep, SyntheticModule, SyntheticWarp};
+use profiler_test_tools::synthetic::{Keep, SyntheticModule, SyntheticWarp};
 use profiler_trace::{
     Capture, CaptureEnd, DiagnosticKind as Kind, Severity, Trace, Value, Warp, decode,
 };

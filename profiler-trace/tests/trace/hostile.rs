@@ -1,7 +1,7 @@
 //! Inputs that once took minutes, or memory out of proportion.
 
+use profiler_test_tools::synthetic::{Keep, SyntheticModule, SyntheticWarp};
 use profiler_trace::diff::{DiffOptions, diff};
-use profiler_trace::synthetic::{Keep, SyntheticModule, SyntheticWarp};
 use profiler_trace::{
     DiagnosticKind as Kind, GroupBy, Nesting, SiteStats, SiteTable, SiteTableError, StatsQuery,
     decode,

@@ -1,6 +1,6 @@
 //! Launches of more than 2^40 ticks: what the 40 bits of a record leave open is said.
 
-use profiler_trace::synthetic::{Keep, SyntheticModule, SyntheticWarp};
+use profiler_test_tools::synthetic::{Keep, SyntheticModule, SyntheticWarp};
 use profiler_trace::{Diagnostic, DiagnosticKind as Kind, Trace, Value, decode};
 use profiler_wire::SiteKind;
 

@@ -1,6 +1,6 @@
 //! Captures in which something is odd: what is counted, and the place that is named.
 
-use profiler_trace::synthetic::{Keep, SyntheticModule, SyntheticWarp};
+use profiler_test_tools::synthetic::{Keep, SyntheticModule, SyntheticWarp};
 use profiler_trace::{
     Capture, CaptureDamage, CaptureEnd, Decoder, DiagnosticKind as Kind, ExportOptions, Location,
     ModuleCapture, Trace, Value, decode,

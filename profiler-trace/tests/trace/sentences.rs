@@ -46,8 +46,8 @@ fn a_failed_kernel_says_what_the_driver_called_it() {
         let text = said(number);
         assert!(text.contains(&format!("(CUDA error {number}, CUDA_ERROR_{name})")), "{text}");
     }
-    assert!(said(701).contains("(CUDA error 701);"), "{}", said(701));
-    assert!(said(0).contains("(its launch's error says why)"), "{}", said(0));
+    assert!(said(701).contains("(CUDA error 701)."), "{}", said(701));
+    assert!(said(0).contains("(the error of its launch has the cause)"), "{}", said(0));
 }
 
 #[test]
