@@ -46,7 +46,7 @@ mod string;
 
 use std::collections::BTreeMap;
 
-use crate::diagnostic::{Diagnostic, DiagnosticKind, Diagnostics};
+use crate::diagnostic::{DiagnosticKind, Diagnostics};
 use hull::Hull;
 use string::{Gate, Place};
 
@@ -164,12 +164,7 @@ impl ClockMap {
             }
             sms.insert(points[0].sm, map);
         }
-        diagnostics.add(Diagnostic {
-            kind: DiagnosticKind::ClockChanged,
-            count: lines,
-            number: 0,
-            place: None,
-        });
+        diagnostics.note_count(DiagnosticKind::ClockChanged, lines, None);
         Self { origin, step, step_at_most, alignment, slope, known, sms }
     }
 

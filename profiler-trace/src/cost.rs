@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use profiler_wire::Strategy;
 use profiler_wire::header::Clock;
 
-use crate::diagnostic::{Diagnostic, DiagnosticKind, Location};
+use crate::diagnostic::{DiagnosticKind, Location};
 use crate::model::{Buffer, Launch, Region, Site, SiteIndex, Time, Trace, Warp};
 use crate::record_cost::{FormCosts, RecordCost, StampCost};
 
@@ -99,8 +99,7 @@ impl Trace {
                 self.diagnostics.note(DiagnosticKind::CostIsRough, place);
             }
         }
-        let kind = DiagnosticKind::CostExceedsDuration;
-        self.diagnostics.add(Diagnostic { kind, count: crossed, number: 0, place: None });
+        self.diagnostics.note_count(DiagnosticKind::CostExceedsDuration, crossed, None);
         self.cost_subtracted = true;
     }
 }

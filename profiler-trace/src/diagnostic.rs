@@ -269,6 +269,11 @@ impl Diagnostics {
         self.add(Diagnostic { kind, count: 1, number: 0, place });
     }
 
+    /// Counts something so often.
+    pub(crate) fn note_count(&mut self, kind: DiagnosticKind, count: u64, place: Option<Location>) {
+        self.add(Diagnostic { kind, count, number: 0, place });
+    }
+
     /// Counts something once, with a number. Of sufficient sizes the largest is kept, of other numbers the
     /// first.
     pub(crate) fn note_number(

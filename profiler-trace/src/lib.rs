@@ -46,15 +46,15 @@ pub use file::FileError;
 pub use host::{ClockPair, HostCapture, HostRecord, HostSpan, HostSpanKind, HostThread, HostTrace};
 pub use model::*;
 pub use nesting::Nesting;
-pub use progress::{Progress, Spread};
+pub use progress::Progress;
 pub use record_cost::{FormCosts, HostCost, RecordCost, StampCost, StampWait, StampWaits};
 pub use resources::{KernelResources, ResourceEffect};
 pub use site_table::{SiteTable, SiteTableError};
 pub use source::WarpSource;
 pub use stats::{
     Balance, CriticalPath, GroupBy, LaunchTable, Load, MarkStats, PathPart, PathShare, PathStep,
-    Pattern, RegionBalance, SiteStats, Stats, StatsPlace, StatsQuery, Summary, Tail, Throughput,
-    Wait, WaitStats, Waits,
+    RegionBalance, SiteStats, Stats, StatsPlace, StatsQuery, Summary, Tail, Throughput, Wait,
+    WaitStats, Waits, matches_pattern,
 };
 
 #[cfg(test)]

@@ -312,6 +312,11 @@ impl Trace {
         &self.sites[index.0 as usize]
     }
 
+    /// The name of a site, also if the index is from another trace.
+    pub(crate) fn name_of(&self, index: SiteIndex) -> &str {
+        self.sites.get(index.0 as usize).map_or("unknown site", |site| &site.name)
+    }
+
     /// Whether a launch has no warp here because all of them were [left out](Self::left_out_warps).
     #[must_use]
     pub fn is_left_out(&self, launch: usize) -> bool {

@@ -128,11 +128,11 @@ impl Progress {
         });
     }
 
-    /// For what does the work that is no going through warps: so many steps, spread over `total` of
-    /// something else.
-    #[must_use]
-    pub fn spread(steps: usize, total: usize) -> Spread {
-        Spread { steps: steps as u64, total: total as u64, done: 0, counted: 0 }
+    /// Spreads steps over a total of other work, such as bytes. The work calls the function with each part
+    /// of the total that it has done.
+    pub fn spread(steps: usize, total: usize) -> impl FnMut(usize) {
+        let mut spread = Spread { steps: steps as u64, total: total as u64, done: 0, counted: 0 };
+        move |done| spread.add(done)
     }
 
     /// For what does the work: counts each item as a step when the next is asked for.
@@ -148,31 +148,21 @@ impl Progress {
     }
 }
 
-/// Steps that are spread over work of another measure. Those that are left count when this is dropped.
-#[derive(Debug)]
-pub struct Spread {
+/// Steps that are spread over work of another measure. The steps that are left count when this is dropped.
+struct Spread {
     steps: u64,
     total: u64,
-    /// Of the total.
     done: u64,
-    /// Of the steps.
     counted: u64,
 }
 
 impl Spread {
-    /// So much of the total is done, from the begin of the work.
-    pub fn reach(&mut self, done: usize) {
-        self.done = self.done.max(done as u64).min(self.total);
+    fn add(&mut self, done: usize) {
+        self.done = self.done.saturating_add(done as u64).min(self.total);
         let steps = u128::from(self.steps) * u128::from(self.done) / u128::from(self.total.max(1));
-        // Never more than all steps.
         let steps = steps as u64;
         Progress::steps(steps - self.counted);
         self.counted = steps;
-    }
-
-    /// So much more of it is done.
-    pub fn add(&mut self, done: usize) {
-        self.reach((self.done as usize).saturating_add(done));
     }
 }
 
@@ -247,12 +237,12 @@ mod tests {
         progress.watch(|| {
             let mut spread = Progress::spread(10, 1_000);
             let mut done = |work: usize| {
-                spread.add(work);
+                spread(work);
                 progress.done()
             };
             assert_eq!([done(99), done(1), done(450), done(5_000)], [0, 1, 5, 10]);
             let mut spread = Progress::spread(7, 0);
-            spread.reach(1);
+            spread(1);
             assert_eq!(progress.done(), 10);
             drop(spread);
         });

@@ -23,7 +23,7 @@ pub use balance::{Balance, Load, RegionBalance, Tail};
 pub use critical_path::{CriticalPath, PathPart, PathShare, PathStep};
 pub use launches::LaunchTable;
 pub use marks::MarkStats;
-pub use pattern::Pattern;
+pub use pattern::matches_pattern;
 pub use query::StatsQuery;
 pub use waits::{Wait, WaitStats, Waits};
 
@@ -95,6 +95,15 @@ pub struct Summary {
     /// that a warp is in the kernel. Otherwise it is the total divided by those warps, Proton's
     /// normalised figure.
     pub mean_per_warp: f64,
+}
+
+impl Summary {
+    /// In the order of the columns.
+    fn figures(&self) -> [f64; 9] {
+        let Self { total, mean, standard_deviation, min, p50, p95, p99, max, mean_per_warp } =
+            *self;
+        [total, mean, standard_deviation, min, p50, p95, p99, max, mean_per_warp]
+    }
 }
 
 /// What flowed, by the values that regions carry.

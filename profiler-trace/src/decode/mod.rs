@@ -144,12 +144,11 @@ fn read_slots(
     let descriptor = &module.descriptor;
     let place = Location { module: index, ..Location::default() };
     for slots in loss.headers() {
-        trace.diagnostics.add(Diagnostic {
-            kind: Kind::UnreadableSlot,
-            count: slots.len() as u64,
-            number: 0,
-            place: Some(Location { slot: Some(slots.start), ..place }),
-        });
+        trace.diagnostics.note_count(
+            Kind::UnreadableSlot,
+            slots.len() as u64,
+            Some(Location { slot: Some(slots.start), ..place }),
+        );
     }
     if module.headers.is_empty() {
         return;
@@ -246,9 +245,8 @@ fn note_lost(index: usize, module: &ModuleCapture, trace: &mut Trace) {
         place,
     });
     let kind = if lost.warps == 0 { Kind::LanesWithoutBuffer } else { Kind::RecordsWithoutBuffer };
-    trace.diagnostics.add(Diagnostic { kind, count: records, number: 0, place });
-    let values = Kind::ValuesLost;
-    trace.diagnostics.add(Diagnostic { kind: values, count: lost.attachments, number: 0, place });
+    trace.diagnostics.note_count(kind, records, place);
+    trace.diagnostics.note_count(Kind::ValuesLost, lost.attachments, place);
 }
 
 /// Reports where the selection of a session took nothing of a module.
@@ -410,12 +408,11 @@ impl SlotSource<'_> {
             if let (1.., Some(exit)) = (lane, exit) {
                 let own = &decoder.scratch.recorded.regions.as_slice()[first..];
                 let is_after = |region: &&RegionTicks| !region.is_open() && region.end > exit;
-                decoder.diagnostics.add(Diagnostic {
-                    kind: Kind::RegionAfterExit,
-                    count: own.iter().filter(is_after).count() as u64,
-                    number: 0,
-                    place: Some(place),
-                });
+                decoder.diagnostics.note_count(
+                    Kind::RegionAfterExit,
+                    own.iter().filter(is_after).count() as u64,
+                    Some(place),
+                );
             }
         }
         decoder.finish();

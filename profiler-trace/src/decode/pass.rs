@@ -13,7 +13,7 @@ use super::recorded::{RawMark, Recorded};
 use super::regions::{NONE, RegionTicks, Sizes};
 use super::ticks::{Bounds, Implausible, Oddities, Widening, start_after};
 use super::units::{self, LaneUnits, Unit};
-use crate::diagnostic::{Diagnostic, DiagnosticKind as Kind, Diagnostics, Location};
+use crate::diagnostic::{DiagnosticKind as Kind, Diagnostics, Location};
 
 /// A begin without an end so far: track, site, when, and the region's index.
 type Begun = (u32, u32, u64, usize);
@@ -366,7 +366,7 @@ impl Pass<'_> {
         let mut add = |kind, count, number: Option<u32>| {
             let place = number.and_then(|number| lane.place_of(number));
             let place = Some(place.unwrap_or(Location { unit: None, ..lane.place }));
-            diagnostics.add(Diagnostic { kind, count, number: 0, place });
+            diagnostics.note_count(kind, count, place);
         };
         add(Kind::TimeNotMonotonic, backward, first_backward);
         let open = recorded.regions[sizes.first..].iter().filter(|region| region.is_open());

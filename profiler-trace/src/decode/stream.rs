@@ -12,7 +12,7 @@ use super::{
 use crate::capture::lost::ModuleLoss;
 use crate::capture::{Capture, CaptureEnd, ModuleCapture};
 use crate::clock::{ClockMap, ToNs};
-use crate::diagnostic::{Diagnostic, DiagnosticKind as Kind, Diagnostics, Location};
+use crate::diagnostic::{DiagnosticKind as Kind, Diagnostics, Location};
 use crate::edges;
 use crate::host::HostTrace;
 use crate::model::{Edge, Launch, MarkIndex, Region, Site, SiteIndex, Time, Trace, Value, Warp};
@@ -88,12 +88,7 @@ impl<'c> Decoder<'c> {
             timer_step_ns: 1.0,
             ..Trace::default()
         };
-        head.diagnostics.add(Diagnostic {
-            kind: Kind::DamagedCapture,
-            count: capture.damage.len() as u64,
-            number: 0,
-            place: None,
-        });
+        head.diagnostics.note_count(Kind::DamagedCapture, capture.damage.len() as u64, None);
         match capture.end {
             CaptureEnd::Finished => {}
             CaptureEnd::Running => head.diagnostics.note(Kind::KernelRunning, None),

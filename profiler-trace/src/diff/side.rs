@@ -163,8 +163,7 @@ impl DiffSide {
             if !self.options.query.takes_launch(trace, number) {
                 continue;
             }
-            let kernel = trace.sites.get(launch.kernel.0 as usize);
-            let kernel = kernel.map_or("unknown site", |site| &site.name).to_owned();
+            let kernel = trace.name_of(launch.kernel).to_owned();
             *self.launches.entry(kernel.clone()).or_default() += 1;
             let first = self.warps.len() as u32;
             let (mut last_block, mut is_open) = (None, false);

@@ -60,10 +60,7 @@ impl Frame {
 
     /// The frame as a person reads it.
     pub(super) fn label(self, trace: &Trace) -> String {
-        let name = |site: SiteIndex, suffix| {
-            let site = trace.sites.get(site.0 as usize);
-            format!("{}{suffix}", site.map_or("unknown site", |site| site.name.as_str()))
-        };
+        let name = |site: SiteIndex, suffix| format!("{}{suffix}", trace.name_of(site));
         match self {
             Self::Kernel(site) | Self::Region(site) => name(site, ""),
             Self::NeverLeft(site) => name(site, " (never left)"),

@@ -417,11 +417,9 @@ impl<'t, S: WarpSource> Walk<'t, S> {
     }
 
     fn site_event(&self, index: SiteIndex, suffix: Suffix) -> Event<'t> {
-        let site = self.trace.sites.get(index.0 as usize);
-        let name = site.map_or("unknown site", |site| site.name.as_str());
         Event {
-            name: Name::Site { name, suffix },
-            site: site.map(|_| index),
+            name: Name::Site { name: self.trace.name_of(index), suffix },
+            site: self.trace.sites.get(index.0 as usize).map(|_| index),
             value: None,
             unit: None,
             others: Vec::new(),

@@ -230,10 +230,9 @@ impl Trace {
             .collect();
         last_blocks.sort_by(|left, right| right.2.total_cmp(&left.2));
         last_blocks.truncate(8);
-        let kernel = self.sites.get(of.kernel.0 as usize);
         Some(Balance {
             launch,
-            kernel: kernel.map_or_else(|| "unknown site".to_owned(), |site| site.name.clone()),
+            kernel: self.name_of(of.kernel).to_owned(),
             span_ns: of.end_ns - of.start_ns,
             warps: Load::of(warps.iter().map(|warp| length(&span(warp)))),
             blocks: Load::of(blocks.values().map(|(_, span)| length(span))),
@@ -292,10 +291,10 @@ fn regions(trace: &Trace, warps: &[Warp]) -> Vec<RegionBalance> {
         }
         regions.push(RegionBalance {
             site,
-            name: known.map_or_else(|| "unknown site".to_owned(), |site| site.name.clone()),
-            file: known.map_or_else(String::new, |site| site.file.clone()),
+            name: trace.name_of(site).to_owned(),
+            file: known.map(|site| site.file.clone()).unwrap_or_default(),
             line: known.map_or(0, |site| site.line),
-            module: known.map_or_else(String::new, |site| site.module.clone()),
+            module: known.map(|site| site.module.clone()).unwrap_or_default(),
             warps: Load::of(of_warps.into_values().map(|time| time.sum.value())),
             sms: Load::of(of_sms.into_values()),
         });

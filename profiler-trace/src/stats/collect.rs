@@ -259,10 +259,7 @@ impl<'t, S: WarpSource> Walk<'t, S> {
     /// The names of a row: its kernel's, those of what encloses it (by path), its own.
     pub(crate) fn names(&self, row: u32) -> (String, Vec<String>, String) {
         let key = &self.rows[row as usize].key;
-        let name = |site: SiteIndex| {
-            let site = self.trace.sites.get(site.0 as usize);
-            site.map_or_else(|| "unknown site".to_owned(), |site| site.name.clone())
-        };
+        let name = |site: SiteIndex| self.trace.name_of(site).to_owned();
         let path = match self.query.group_by() {
             GroupBy::Path => self.paths.enclosing(key.2),
             _ => Vec::new(),
@@ -317,7 +314,7 @@ pub(crate) fn collect(source: &impl WarpSource, query: &StatsQuery) -> Stats {
             let counted = &mut walk.rows[row];
             let mut durations = std::mem::take(&mut counted.durations);
             let summary = summarize(&mut durations, std::mem::take(&mut counted.spent).sum.value());
-            steps.add(durations.len());
+            steps(durations.len());
             // With its memory, for the next unit.
             durations.clear();
             counted.durations = durations;
@@ -491,7 +488,7 @@ fn row(
         site,
         sites,
         path: if by_path { walk.paths.enclosing(node) } else { Vec::new() },
-        name: known.map_or_else(|| "unknown site".to_owned(), |site| site.name.clone()),
+        name: walk.trace.name_of(site).to_owned(),
         place,
         count: counted.count,
         open: counted.open,

@@ -102,16 +102,12 @@ impl Trace {
         let steps = Walk::new(self, launch).back_from(last?.0);
         let time = |is: fn(PathPart) -> bool| {
             // A sum of nothing would be -0.
-            steps
-                .iter()
-                .filter(|step| is(step.part))
-                .map(PathStep::ns)
-                .fold(0.0, |all, ns| all + ns)
+            let of_kind = steps.iter().filter(|step| is(step.part));
+            of_kind.map(PathStep::ns).fold(0.0, |all, ns| all + ns)
         };
-        let kernel = self.sites.get(of.kernel.0 as usize);
         Some(CriticalPath {
             launch,
-            kernel: kernel.map_or_else(|| "unknown site".to_owned(), |site| site.name.clone()),
+            kernel: self.name_of(of.kernel).to_owned(),
             span_ns: of.end_ns - of.start_ns,
             regions: shares(self, &steps),
             before_entry_ns: time(|part| part == PathPart::BeforeEntry),
@@ -237,13 +233,7 @@ fn shares(trace: &Trace, steps: &[PathStep]) -> Vec<PathShare> {
         *times.entry(first).or_default() += ns;
     }
     let share = |(site, ns): (Option<SiteIndex>, f64)| {
-        let name = match site {
-            Some(site) => {
-                let site = trace.sites.get(site.0 as usize);
-                site.map_or_else(|| "unknown site".to_owned(), |site| site.name.clone())
-            }
-            None => "(no region)".to_owned(),
-        };
+        let name = site.map_or("(no region)", |site| trace.name_of(site)).to_owned();
         PathShare { site, name, ns }
     };
     let mut shares: Vec<PathShare> = times.into_iter().map(share).collect();

@@ -9,7 +9,7 @@ use profiler_wire::symbol::CALIBRATION;
 
 use super::GroupBy;
 use super::pattern::Pattern;
-use crate::model::{Site, SiteIndex, Trace, Warp};
+use crate::model::{Site, Trace, Warp};
 use crate::source::WarpSource;
 
 /// What the rows of the statistics are about, and which launches, warps and regions are in them.
@@ -172,7 +172,7 @@ impl StatsQuery {
     pub(crate) fn takes_launch(&self, trace: &Trace, launch: usize) -> bool {
         let Some(of) = trace.launches.get(launch) else { return false };
         any(&self.launches, |wanted| wanted.contains(&launch))
-            && any(&self.kernels, |pattern| pattern.matches(name(trace, of.kernel)))
+            && any(&self.kernels, |pattern| pattern.matches(trace.name_of(of.kernel)))
     }
 
     /// Whether a warp of a launch that is in is in, too.
@@ -221,7 +221,7 @@ impl StatsQuery {
             });
         }
         let text = |pattern: &Pattern| pattern.text().to_owned();
-        let kernels = || trace.launches.iter().map(|launch| name(trace, launch.kernel));
+        let kernels = || trace.launches.iter().map(|launch| trace.name_of(launch.kernel));
         let is_met = |pattern: &Pattern| kernels().any(|name| pattern.matches(name));
         if let Some(names) = missing(&self.kernels, text, is_met) {
             unmet.push(format!("no kernel is called {names}: {}", list(kernels())));
@@ -318,10 +318,6 @@ fn missing<T>(
 ) -> Option<String> {
     let missing: Vec<String> = filters.iter().filter(|of| !is_met(of)).map(in_words).collect();
     (!missing.is_empty()).then(|| missing.join(" or "))
-}
-
-fn name(trace: &Trace, site: SiteIndex) -> &str {
-    trace.sites.get(site.0 as usize).map_or("unknown site", |site| &site.name)
 }
 
 /// When a warp left; one that never did, when its launch ended.

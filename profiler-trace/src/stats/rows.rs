@@ -179,22 +179,15 @@ impl Stats {
     }
 }
 
-/// In the order of the columns.
-fn figures(summary: &Summary) -> [f64; 9] {
-    let Summary { total, mean, standard_deviation, min, p50, p95, p99, max, mean_per_warp } =
-        *summary;
-    [total, mean, standard_deviation, min, p50, p95, p99, max, mean_per_warp]
-}
-
 fn times(summary: Option<&Summary>) -> [Cell<'static>; 9] {
-    summary.map_or([const { Cell::Empty }; 9], |summary| figures(summary).map(Cell::Float))
+    summary.map_or([const { Cell::Empty }; 9], |summary| summary.figures().map(Cell::Float))
 }
 
 /// All but the means are whole numbers, and are written as such.
 fn cycles(summary: Option<&Summary>) -> [Cell<'static>; 9] {
     let Some(summary) = summary else { return [const { Cell::Empty }; 9] };
     const EXACT: f64 = (1u64 << 53) as f64;
-    figures(summary).map(|figure| {
+    summary.figures().map(|figure| {
         if figure.fract() == 0.0 && (0.0..=EXACT).contains(&figure) {
             Cell::Unsigned(figure as u64)
         } else {

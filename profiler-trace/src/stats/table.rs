@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 use std::fmt;
 
 use super::paths::DEEPER;
-use super::{GroupBy, SiteStats, Stats, StatsPlace, Summary};
+use super::{GroupBy, SiteStats, Stats, StatsPlace};
 use crate::display::{self, named_at, one_line, printable};
 use crate::model::SiteIndex;
 use crate::table::{Sheet, Spare, sentence};
@@ -95,6 +95,9 @@ const SPARE_OF_MARKS: &[Spare<'_>] = &[
     ("unit", &[10]),
 ];
 
+/// Which of a summary's figures is the least one, which no column has.
+const LEAST: usize = 3;
+
 /// A mark's value. Values may be addresses or hashes, whose digits would fill a terminal.
 fn mark_digits(value: f64) -> String {
     if value.abs() < 1e10 { digits(value) } else { format!("{value:.3e}") }
@@ -110,16 +113,6 @@ impl Stats {
             ["mark", "count", "sum", "mean", "std dev", "min", "p50", "p95", "p99", "max", "unit"];
         let has_values = self.marks.iter().any(|mark| mark.values.is_some());
         let header = if has_values { &header[..] } else { &header[..2] };
-        let figures: [fn(&Summary) -> f64; 8] = [
-            |of| of.total,
-            |of| of.mean,
-            |of| of.standard_deviation,
-            |of| of.min,
-            |of| of.p50,
-            |of| of.p95,
-            |of| of.p99,
-            |of| of.max,
-        ];
         let mut rows = Vec::new();
         let mut last = None;
         for mark in &self.marks {
@@ -128,10 +121,11 @@ impl Stats {
                 rows.push(vec![self.place(mark.kernel, mark.place)]);
             }
             let mut cells = vec![format!("  {}", one_line(&mark.name)), mark.count.to_string()];
-            let values = mark.values.as_ref();
-            cells.extend(figures.iter().map(|figure| {
-                values.map_or_else(String::new, |values| mark_digits(figure(values)))
-            }));
+            let figures = mark.values.map(|values| values.figures());
+            cells.extend(match figures {
+                Some([figures @ .., _]) => figures.map(mark_digits),
+                None => [const { String::new() }; 8],
+            });
             cells.push(mark.unit.as_deref().map_or_else(String::new, one_line));
             cells.truncate(header.len());
             rows.push(cells);
@@ -220,26 +214,12 @@ impl Stats {
         if row.open > 0 {
             name += &format!("\n   + {} open", row.open);
         }
-        let figures: [fn(&Summary) -> f64; 8] = [
-            |of| of.total,
-            |of| of.mean,
-            |of| of.standard_deviation,
-            |of| of.p50,
-            |of| of.p95,
-            |of| of.p99,
-            |of| of.max,
-            |of| of.mean_per_warp,
-        ];
         let mut cells = vec![name, row.count.to_string()];
-        cells.extend(figures.iter().map(|figure| {
-            if row.count == 0 {
-                return "-".to_owned();
-            }
-            let time = duration(figure(&row.ns));
-            match &row.cycles {
-                Some(cycles) => format!("{time}\n{}", digits(figure(cycles))),
-                None => time,
-            }
+        let figures = row.ns.figures().into_iter().enumerate();
+        cells.extend(figures.filter(|(at, _)| *at != LEAST).map(|(at, ns)| match &row.cycles {
+            _ if row.count == 0 => "-".to_owned(),
+            Some(cycles) => format!("{}\n{}", duration(ns), digits(cycles.figures()[at])),
+            None => duration(ns),
         }));
         // A region that only reaches into a window has a share of it.
         cells.push(match row.count {

@@ -141,10 +141,7 @@ impl Trace {
     #[must_use]
     pub fn waits(&self, launch: usize) -> Option<Waits> {
         let of = self.launches.get(launch)?;
-        let name = |site: SiteIndex| {
-            let site = self.sites.get(site.0 as usize);
-            site.map_or_else(|| "unknown site".to_owned(), |site| site.name.clone())
-        };
+        let name = |site: SiteIndex| self.name_of(site).to_owned();
         let waits = self.released_waits(launch);
         type Key = (String, Option<SiteIndex>, Option<SiteIndex>);
         let mut groups: BTreeMap<Key, Vec<&Wait>> = BTreeMap::new();

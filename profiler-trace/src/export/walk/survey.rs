@@ -9,7 +9,7 @@ use super::tracks::User;
 use super::{Node, Walk, kernel_end};
 use crate::export::counters::{Activity, Steps, warps_by_sm};
 use crate::export::sink::{Sink, Track};
-use crate::model::{SiteIndex, Warp};
+use crate::model::Warp;
 use crate::progress::Progress;
 use crate::source::WarpSource;
 
@@ -55,8 +55,7 @@ impl<S: WarpSource> Walk<'_, S> {
                 user.items += runs.iter().map(|(_, items)| items).sum::<usize>();
             }
         }
-        let name = |site: SiteIndex| self.site_name(site);
-        Survey { users, activity: activity.by_name(name) }
+        Survey { users, activity: activity.by_name(|site| self.trace.name_of(site)) }
     }
 
     /// Tracks of what is counted.
@@ -74,12 +73,8 @@ impl<S: WarpSource> Walk<'_, S> {
         self.counter_tracks(process, root, ("active warps", "warps"), by_sm, sink)?;
         let by_site = activity.steps(&self.axis, self.launches).into_iter();
         let by_site =
-            by_site.map(|(site, steps)| (self.site_name(site).to_owned(), steps)).collect();
+            by_site.map(|(site, steps)| (trace.name_of(site).to_owned(), steps)).collect();
         self.counter_tracks(process, root, ("active regions", "regions"), by_site, sink)
-    }
-
-    fn site_name(&self, site: SiteIndex) -> &str {
-        self.trace.sites.get(site.0 as usize).map_or("unknown site", |site| &site.name)
     }
 
     /// A group of tracks that count, and what each shows.
