@@ -314,9 +314,9 @@ fn a_page_without_the_cost_of_recording_has_no_balance() {
     }
     assert!(recorded.contains("\"tail\":") && !without.contains("\"tail\":"));
     assert!(recorded.contains("\"curves\":[{") && without.contains("\"curves\":[]"));
-    let said = "subtracted from the times of each warp by itself";
+    let said = "subtracted from the times of each warp separately";
     assert!(without_section.contains(said) && !recorded.contains(said));
-    let fact = "times of several warps are not on one axis any more, but apart";
+    let fact = "times of different warps are not on one axis any more";
     assert!(without.contains(fact) && !recorded.contains(fact));
 }
 

@@ -210,7 +210,7 @@ struct SegmentLine {
     cycles: u64,
     length: f64,
     ns: f64,
-    /// How far the next knot is.
+    /// The distance of the next knot.
     rise: f64,
     /// Of the next knot.
     last_ns: f64,

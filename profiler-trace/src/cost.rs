@@ -13,24 +13,24 @@ use crate::record_cost::{FormCosts, RecordCost, StampCost};
 const WARPS_MAX: i32 = 4;
 
 impl Trace {
-    /// Takes out of all times what recording cost, by the table in [`Trace::record_cost`].
+    /// Subtracts the cost of recording from all times, by the table in [`Trace::record_cost`].
     ///
-    /// Where up to four warps of an SM record, mean lengths of regions are then right to 8 cycles,
-    /// nested up to eight deep. [`DiagnosticKind::CostIsRough`] says where more warps recorded, or
-    /// several lanes of a warp at once: there some of the cost stays in the times. [`RecordCost`]
+    /// If up to four warps of an SM record, mean lengths of regions are then right to 8 cycles,
+    /// nested up to eight deep. If more warps recorded, or several lanes of a warp at once, some of
+    /// the cost stays in the times, and [`DiagnosticKind::CostIsRough`] counts it. [`RecordCost`]
     /// describes the model and its limits.
     ///
     /// Each warp gets a compressed time axis of its own, on which order and nesting stay. (On the
-    /// emulator each lane has a clock of its own, hence an axis of its own.) Times of one warp can be
-    /// compared, but two warps drift apart by what each recorded. Launches keep their extent. So ask
-    /// the trace as it was recorded about times between warps: [`Trace::balance`],
+    /// emulator each lane has a clock of its own, hence an axis of its own.) Times of one warp can
+    /// be compared, but two warps drift apart by the cost of their records. Launches keep their
+    /// extent. So ask the trace as it was recorded about times between warps: [`Trace::balance`],
     /// [`Trace::released_waits`], [`Trace::waits`] and [`Trace::critical_path`].
     ///
     /// With `buffer = host` the cost on an idle bus is subtracted, which
     /// [`DiagnosticKind::CostOfIdleBus`] says. If the cost is not known, nothing is subtracted, and
-    /// [`DiagnosticKind::CostUnknown`] counts it. Times never cross: where less time passed than
-    /// recording costs, they fall together, and [`DiagnosticKind::CostExceedsDuration`] counts it. A
-    /// second call does nothing.
+    /// [`DiagnosticKind::CostUnknown`] counts it. Times never cross: if less time passed than
+    /// recording costs, they fall together, and [`DiagnosticKind::CostExceedsDuration`] counts it.
+    /// A second call does nothing.
     pub fn subtract_record_cost(&mut self) {
         self.note_crowded_warps();
         self.subtract_from_each_warp();
@@ -111,10 +111,10 @@ fn buffer_of(warp: &Warp, launches: &[Launch], sites: &[Site]) -> Buffer {
     kernel.map_or(Buffer::Global, |kernel| kernel.buffer)
 }
 
-/// What happened while times were moved.
+/// Findings while times were moved.
 #[derive(Default)]
 struct Compressed {
-    /// How often times would have crossed.
+    /// The number of times that would have crossed.
     crossed: u64,
     lanes_stored_at_once: bool,
 }
@@ -317,7 +317,7 @@ fn stamps(
 /// A stamp that may hold up those after it.
 #[derive(Clone, Copy)]
 struct Holder {
-    /// What has passed since.
+    /// The time since.
     passed: f64,
     /// What it cost after it and all stamps since cost, each for itself.
     apart: f64,
@@ -335,10 +335,10 @@ struct TimeCompressor {
     ns_per_tick: f64,
     /// How far apart two readings of the clock may be that were taken at one time.
     step: f64,
-    /// When the last stamp was read, and where it moved to.
+    /// The time of the last stamp, and the time that it moved to.
     read: f64,
     at: f64,
-    /// What the last stamp cost after it.
+    /// The cost of the last stamp after it.
     after: f64,
     /// What did not seem to have passed, because of the clock's step, and is still to be cut.
     owed: f64,

@@ -325,7 +325,7 @@ impl Diagnostics {
         self.list.iter().filter(|diagnostic| diagnostic.kind != DiagnosticKind::ClockChanged)
     }
 
-    /// How often a kind was seen.
+    /// The count of a kind.
     #[must_use]
     pub fn count(&self, kind: DiagnosticKind) -> u64 {
         self.get(kind).map_or(0, |diagnostic| diagnostic.count)

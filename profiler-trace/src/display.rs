@@ -71,7 +71,7 @@ pub(crate) fn shortened_to_end(text: &str, columns: usize) -> String {
     }
 }
 
-/// How many columns of a terminal a character takes, one at least.
+/// The number of terminal columns that a character takes, at least one.
 fn columns_of(character: char) -> usize {
     character.width().unwrap_or(1).max(1)
 }
@@ -123,7 +123,7 @@ pub(crate) fn block(block: Dim3, grid: Dim3) -> String {
     }
 }
 
-/// Who records, in the words of the macros.
+/// The strategy in the words of the macros.
 pub(crate) fn strategy(strategy: Strategy) -> String {
     match strategy {
         Strategy::Warp => "warp".to_owned(),

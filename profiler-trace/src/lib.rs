@@ -1,11 +1,11 @@
-//! Decodes what profiled GPU kernels recorded.
+//! Decodes the records of profiled GPU kernels.
 //!
 //! The way through the crate: a [`SiteTable`] is read from a module's PTX, a session fills a
 //! [`Capture`], [`decode`](decode()) turns it into a [`Trace`], and exporters and statistics read
 //! that. No CUDA in it, and no `unsafe`.
 //!
-//! Nothing here panics on any bytes, and nothing is dropped in silence: what is lost or odd is
-//! counted in [`Trace::diagnostics`].
+//! No bytes make this crate panic. Nothing is dropped in silence: [`Trace::diagnostics`] counts
+//! everything lost or odd.
 #![forbid(unsafe_code)]
 
 mod capture;

@@ -1,4 +1,4 @@
-//! Which region encloses each, and each mark, most closely.
+//! Nesting: the region that encloses another region or a mark most closely.
 
 use std::collections::HashMap;
 
@@ -40,7 +40,7 @@ pub struct Nesting<What> {
     /// For each lane and track the regions that run, the last to end first.
     running: Vec<(Recorder, Sequence<Running<What>>)>,
     index: HashMap<Recorder, usize>,
-    /// Where the last record was found.
+    /// The place of the last record.
     last: usize,
 }
 

@@ -1,4 +1,4 @@
-//! What recording costs: a table by what is recorded and by who records it.
+//! The cost of recording, by the form of the record and by the lane that records it.
 
 use profiler_wire::Strategy;
 use profiler_wire::site::Buffer;
@@ -6,12 +6,12 @@ use serde_json::{Map, Value, json};
 
 use crate::json::float;
 
-/// What one stamp costs its warp, by where the ticks pass.
+/// The cost of one stamp, before and after it.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct StampCost {
-    /// Ticks that pass ahead of the stamp and would not without it, such as those of an election.
+    /// Ticks before the stamp, such as those of an election.
     pub before_ticks: f64,
-    /// Ticks that pass after it, such as those of the store.
+    /// Ticks after the stamp, such as those of the store.
     pub after_ticks: f64,
 }
 
@@ -29,8 +29,7 @@ impl StampCost {
     }
 }
 
-/// How much longer a stamp waits than [`StampCost`] says, because of what was recorded just before
-/// it.
+/// The additional wait of a stamp right after another record, on top of [`StampCost`].
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct StampWait {
     /// Ticks on average.
@@ -43,7 +42,7 @@ impl StampWait {
     /// Ticks by which a wait may be longer in any case.
     const FURTHER_TICKS: f64 = 2.0;
 
-    /// Within how many ticks a stamp may have waited; `None` where none waits.
+    /// The most ticks that a stamp may have waited; `None` if none waits.
     ///
     /// Other kernels have other registers, and wait up to a third longer than the calibration kernel did. Over the
     /// bus to the host, nests deeper than the calibration kernel's wait up to two thirds longer.
@@ -57,7 +56,7 @@ impl StampWait {
     }
 }
 
-/// How long a stored record, or a stamp, holds up what is recorded after it; see [`RecordCost`].
+/// The time that a record or a stamp holds up the next one; see [`RecordCost`].
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct StampWaits {
     /// Whatever stamp right after the begin of a region, with no record near before it. None of
@@ -66,14 +65,14 @@ pub struct StampWaits {
     /// The begin of a region after a record.
     pub begin: StampWait,
     /// The end of a region that began after the record: from the record to the end, so that it
-    /// includes what the begin waited. Of [`HostCost`], any stamp but a begin right after a begin,
+    /// includes the wait of the begin. Of [`HostCost`], any stamp but a begin right after a begin,
     /// which is the record.
     pub end: StampWait,
     /// Any other stamp after a record, which stores one of its own.
     pub record: StampWait,
 }
 
-/// What each form of a record costs, where the recording lane is chosen in one way.
+/// The cost of each form of a record, for one way to choose the recording lane.
 ///
 /// The stamps' costs are those of records that stand apart from each other; `waits` comes on top of
 /// them where records stand close together.
@@ -85,19 +84,20 @@ pub struct FormCosts {
     pub region_end: StampCost,
     /// A mark, with or without a value.
     pub mark: StampCost,
-    /// What a region's value in a record of its own adds after its end: its stamp is that of the end. (One in
-    /// the region's record adds nothing, as far as [`RecordCost`] knows.)
+    /// The additional cost after a region's end of a value in a record of its own. Its stamp is
+    /// that of the end. (A value in the region's record adds nothing, as far as [`RecordCost`]
+    /// knows.)
     pub value: StampCost,
     /// A reading of both clocks.
     pub anchor: StampCost,
-    /// What a record after another one costs on top.
+    /// The additional cost of a record right after another one.
     pub waits: StampWaits,
 }
 
 impl FormCosts {
-    /// Where every record costs the same: an empty region lasts `inside_ticks` and lengthens one
-    /// around it by `total_ticks`; so does a mark; values and anchors cost nothing, and no record
-    /// holds up another.
+    /// Costs that are the same for every record: an empty region lasts `inside_ticks` and lengthens
+    /// one around it by `total_ticks`; so does a mark; values and anchors cost nothing, and no
+    /// record holds up another.
     #[must_use]
     pub const fn uniform(inside_ticks: f64, total_ticks: f64) -> Self {
         let (begin, end) =
@@ -117,14 +117,14 @@ impl FormCosts {
         }
     }
 
-    /// What the duration of a region is too long by, in ticks, where no record was stored just
-    /// before its end.
+    /// The ticks by which the duration of a region is too long, if no record was stored just before
+    /// its end.
     #[must_use]
     pub fn inside_ticks(&self) -> f64 {
         self.region_begin.after_ticks + self.region_end.before_ticks
     }
 
-    /// Ticks by which a region lengthens one around it, where it stands apart from other records.
+    /// Ticks by which a region lengthens one around it, if it stands apart from other records.
     #[must_use]
     pub fn total_ticks(&self) -> f64 {
         self.region_begin.total_ticks() + self.region_end.total_ticks()
@@ -171,8 +171,8 @@ impl FormCosts {
     }
 }
 
-/// What recording costs, in ticks of the SM's cycle counter (`%clock64`), as the calibration kernel
-/// measured it on the device in use.
+/// The cost of recording, in ticks of the SM's cycle counter (`%clock64`), as the calibration
+/// kernel measured it on the device in use.
 ///
 /// # The model
 ///
@@ -180,21 +180,21 @@ impl FormCosts {
 /// and some after it ([`StampCost`]). These are cut out of the warp's time.
 ///
 /// On top of that a stamp may wait. A record's store reads its registers some time after it is
-/// issued, and what is to write one of them meanwhile waits. How long depends on the registers that the
-/// compiler took: from nothing to [`StampWait::most_ticks`]. A stamp right after a begin waits a few
-/// ticks as well ([`StampWaits::nested`]). So a stamp is compared with the warp's nearest record before
-/// it: with the last that was stored, and with a begin right before it. If it came within the reach of
-/// the wait (the longest of the calibration and a third more; two thirds over the bus to the host), it
-/// is moved to the place of the stamp before it. If not, nothing held it up, and the constants alone
-/// are cut: exact.
+/// issued, and an instruction that writes one of them meanwhile waits. The wait depends on the
+/// registers that the compiler took: from nothing to [`StampWait::most_ticks`]. A stamp right after
+/// a begin waits a few ticks as well ([`StampWaits::nested`]). So a stamp is compared with the
+/// warp's nearest record before it: with the last that was stored, and with a begin right before
+/// it. If it came within the reach of the wait (the longest of the calibration and a third more;
+/// two thirds over the bus to the host), it is moved to the place of the stamp before it. If not,
+/// nothing held it up, and the constants alone are cut: exact.
 ///
 /// So work of a few dozen cycles between two records cannot be told from none, and is cut. Lengths are
 /// then too short, never too long.
 ///
 /// The steps of `%globaltimer` are longer than most waits. There only a begin right after a begin,
-/// and an end right after an end, are judged so, with a step more of reach: that tells nests. A step
-/// also hides constants, which are cut from what passes next. Single lengths are right to a step, and
-/// means of many as by cycles; elsewhere than in nests, waits stay in the times.
+/// and an end right after an end, are judged so, with a step more of reach: that tells nests. A
+/// step also hides constants, which are cut from the time after it. Single lengths are right to a
+/// step, and means of many as by cycles; elsewhere than in nests, waits stay in the times.
 ///
 /// # What it does not know
 ///
@@ -234,16 +234,16 @@ impl FormCosts {
 /// [`RecordCost::host`]. Model and measurement are the same.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct RecordCost {
-    /// Records of one lane that is known beforehand: all strategies but `elected`. By `thread`, where each
-    /// lane stores a record, this is the least that it costs.
+    /// Records of one lane that is known beforehand: all strategies but `elected`. By `thread` each
+    /// lane stores a record, and this is the least cost.
     pub one_lane: FormCosts,
     /// Records of a lane that is elected.
     pub elected: FormCosts,
-    /// Records to memory of the host, where those were measured.
+    /// Records to host memory, if they were measured.
     pub host: Option<HostCost>,
 }
 
-/// What recording with `buffer = host` costs, measured as [`RecordCost`] says, on an idle bus.
+/// The cost of recording with `buffer = host` on an idle bus, measured as for [`RecordCost`].
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct HostCost {
     /// Records of one lane that is known beforehand, as in [`RecordCost::one_lane`].
@@ -261,8 +261,7 @@ impl HostCost {
 }
 
 impl RecordCost {
-    /// Where every record to memory of the GPU costs the same, whoever records; see
-    /// [`FormCosts::uniform`].
+    /// Costs that are the same for every record to GPU memory; see [`FormCosts::uniform`].
     #[must_use]
     pub const fn uniform(inside_ticks: f64, total_ticks: f64) -> Self {
         let costs = FormCosts::uniform(inside_ticks, total_ticks);

@@ -1,5 +1,4 @@
-//! Where the regions of a trace come from: from memory, or from a capture that is decoded while it is
-//! gone through.
+//! The source of a trace's regions: memory, or a capture that is decoded on the way.
 
 pub(crate) mod notes;
 
@@ -7,11 +6,10 @@ use std::borrow::Cow;
 
 use crate::model::{Trace, Warp};
 
-/// A trace in memory, or one whose warps are decoded when they are asked for: a
-/// [`StreamedTrace`](crate::StreamedTrace).
+/// A trace in memory, or a [`StreamedTrace`](crate::StreamedTrace), whose warps are decoded on
+/// demand.
 ///
-/// Whatever needs the regions of no more than one warp at a time takes either, and makes the same of
-/// both.
+/// Functions that need the regions of only one warp at a time take either, with the same result.
 pub trait WarpSource {
     /// The trace. Its warps may lack their regions.
     fn outline(&self) -> &Trace;
@@ -23,10 +21,11 @@ pub trait WarpSource {
     /// If the trace has no such warp.
     fn warp(&self, index: usize) -> Cow<'_, Warp>;
 
-    /// How many regions have no end.
+    /// The number of regions without an end.
     fn open_regions(&self) -> u64;
 
-    /// What a reader must know of the whole trace, a line each: [`Stats::notes`](crate::Stats::notes) without filters.
+    /// Notes about the whole trace, a line each: [`Stats::notes`](crate::Stats::notes) without
+    /// filters.
     fn notes(&self) -> Vec<String> {
         notes::facts(self)
     }

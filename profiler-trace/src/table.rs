@@ -16,7 +16,7 @@ pub(crate) fn sentence(f: &mut fmt::Formatter<'_>, text: &str) -> fmt::Result {
     if f.alternate() { writeln!(f, "{}\n", markdown(text)) } else { writeln!(f, "{text}") }
 }
 
-/// How tables look on a terminal.
+/// The style of tables on a terminal.
 const TERMINAL: TableStyle = presets::UTF8_HORIZONTAL_ONLY;
 
 /// Columns that a table may leave out, by their places, under a common name.
@@ -27,7 +27,7 @@ pub(crate) struct Sheet<'s> {
     pub(crate) header: &'s [&'s str],
     /// Rows of a heading have one cell.
     pub(crate) rows: Vec<Vec<String>>,
-    /// What is left out where there is no room for all, the first first.
+    /// The columns that are left out if there is no room, the first first.
     pub(crate) spare: &'s [Spare<'s>],
     /// Columns of names and words, which may be cut.
     pub(crate) texts: &'s [usize],

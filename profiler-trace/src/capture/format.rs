@@ -43,10 +43,10 @@ pub(super) const PART_BYTES: usize = 1 << 20;
 
 const CHECKED_BYTES: usize = HEADER_BYTES - 4;
 
-/// What a block's payload is a part of.
+/// The section that a block's payload belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Section {
-    /// What the arrays mean, as JSON. It is written twice, ahead of the arrays and after them.
+    /// The metadata, as JSON. It is written twice, before the arrays and after them.
     Metadata,
     /// An array of a module.
     Array { module: u32, array: CaptureArray },
@@ -85,7 +85,7 @@ impl Section {
     }
 }
 
-/// How a payload is packed.
+/// The packing of a payload.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub(super) enum Packing {
@@ -116,13 +116,13 @@ pub(super) struct BlockHeader {
     /// Bytes of the payload.
     pub payload_bytes: u32,
     pub payload_checksum: u32,
-    /// Where the part begins in its section.
+    /// The begin of the part in its section.
     pub offset: u64,
     /// Bytes of the whole section.
     pub total: u64,
 }
 
-/// What bytes are that should be a block's header.
+/// The result of reading a block's header.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Parsed {
     /// A header.

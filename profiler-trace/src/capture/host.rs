@@ -1,4 +1,4 @@
-//! What the metadata say of the host.
+//! The host in the metadata.
 
 use serde_json::{Value, json};
 

@@ -15,7 +15,7 @@ use crate::record_cost::{FormCosts, HostCost, RecordCost, StampCost, StampWait, 
 use crate::resources::ResourceEffect;
 use crate::site_table::SiteTable;
 
-/// What the metadata say.
+/// The content of the metadata.
 #[derive(Debug)]
 pub(super) struct Metadata {
     /// All of a capture but its arrays; the damage is what was missing when it was written.

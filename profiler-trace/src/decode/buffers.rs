@@ -1,4 +1,4 @@
-//! Which units of a buffer survived, and in which order they were written.
+//! The units of a buffer that survived, and their order.
 
 use profiler_wire::Stamp;
 use profiler_wire::descriptor::{CURSOR_MAX, units};
@@ -6,7 +6,7 @@ use profiler_wire::record::{TICK_MASK, UNIT_BYTES};
 
 use super::ticks::SLACK;
 
-/// How the buffers of a module lie, checked.
+/// The layout of a module's buffers, checked.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Layout {
     /// Units of a lane that a buffer keeps.
@@ -77,14 +77,14 @@ pub(super) struct Buffer<'a> {
 pub(super) struct Survivors {
     /// Index of the oldest.
     first: u32,
-    /// How many.
+    /// Their number.
     pub count: u32,
     /// Whether units before the first survivor were lost.
     pub oldest_lost: bool,
-    /// How many of them lie after the end of the capture's array.
+    /// The number of units after the end of the capture's array.
     pub cut: u32,
     capacity: u32,
-    /// How many units of the buffer are in the capture.
+    /// The number of the buffer's units in the capture.
     held: u32,
     /// Whether the lane counted them. If not, units among them may be missing, or be there in part:
     /// those that were on their way when the buffer was read.
@@ -105,7 +105,7 @@ impl Survivors {
         if number < before_end { self.first + number } else { number - before_end }
     }
 
-    /// How many of them lie from the oldest to the buffer's end.
+    /// The number of units from the oldest to the buffer's end.
     fn until_end(self) -> u32 {
         self.capacity.saturating_sub(self.first).min(self.count)
     }
@@ -139,7 +139,7 @@ impl Buffer<'_> {
         Some([from_first, units.get(..wrapped as usize)?])
     }
 
-    /// Where the lane's count of units stops.
+    /// The largest count of units of a lane.
     pub(super) fn count_max(&self) -> u32 {
         units(CURSOR_MAX, self.layout.step)
     }

@@ -63,7 +63,7 @@ struct Slot {
     header: SlotHeader,
     exit: Option<ExitHeader>,
     layouts: Layouts,
-    /// What of it a damaged capture file lacks.
+    /// The parts of it that a damaged capture file lacks.
     loss: SlotLoss,
 }
 
@@ -97,7 +97,7 @@ impl Slot {
     }
 }
 
-/// What a lane left behind.
+/// The buffer and counts of a lane.
 struct LaneBuffer<'m> {
     buffer: Buffer<'m>,
     /// Its units and the attachments among them.
@@ -108,7 +108,7 @@ struct LaneBuffer<'m> {
     is_lost: bool,
 }
 
-/// How the buffers of a module lie.
+/// The layouts of a module's buffers.
 #[derive(Clone, Copy, Debug)]
 struct Layouts {
     leader: Layout,
@@ -124,7 +124,7 @@ fn to_ns<'m>(clocks: &'m ClockMap, header: &SlotHeader) -> ToNs<'m> {
     }
 }
 
-/// When a slot's warp entered the kernel and, if it did, left it.
+/// The entry of a slot's warp into the kernel and its exit, if it left.
 fn entry_and_exit(slot: &Slot, clocks: &ClockMap) -> (Time, Option<Time>) {
     let Bounds { entry, exit, .. } = slot.bounds(0);
     let mut to_ns = to_ns(clocks, &slot.header);
@@ -303,7 +303,7 @@ fn fit_clocks(
     clocks
 }
 
-/// What decoding a slot takes from its capture.
+/// The parts of a capture that decoding a slot needs.
 struct SlotSource<'c> {
     slot: &'c Slot,
     module: &'c ModuleCapture,
@@ -334,7 +334,7 @@ fn blank_warp() -> Warp {
     }
 }
 
-/// Who the warp of a slot is and when it ran, which its header says.
+/// Fills in the identity and the times of a slot's warp from its header.
 fn describe(slot: &Slot, clocks: &ClockMap, warp: &mut Warp) {
     let header = &slot.header;
     warp.slot = slot.slot;

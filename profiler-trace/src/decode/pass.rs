@@ -43,7 +43,7 @@ struct LaneSizes {
     sizes: Sizes,
     last_end: u64,
     is_plain: bool,
-    /// How many regions there were before the lane.
+    /// The number of regions before the lane.
     first: usize,
 }
 
@@ -66,9 +66,9 @@ impl LaneSizes {
 /// A pass over a lane between two of its units.
 #[derive(Clone, Copy)]
 struct Ranges {
-    /// When the unit before was written.
+    /// The time of the unit before.
     last: u64,
-    /// How many units were read.
+    /// The number of units that were read.
     number: u32,
     sizes: LaneSizes,
 }
@@ -125,7 +125,7 @@ struct Pass<'a> {
     diagnostics: &'a mut Diagnostics,
     widening: Widening<'a>,
     sizes: LaneSizes,
-    /// How many units were read, whole or not.
+    /// The number of units that were read, whole or not.
     number: u32,
     /// The region whose record an attachment may follow.
     owner: Option<usize>,

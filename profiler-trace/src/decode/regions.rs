@@ -6,7 +6,7 @@ use std::cmp::Reverse;
 use crate::model::{Region, SiteIndex, Time, Value};
 use profiler_wire::record::track_number;
 
-/// What stands for "none" in the columns of a [`RegionTicks`].
+/// Stands for "none" in the columns of a [`RegionTicks`].
 pub(super) const NONE: u32 = u32::MAX;
 
 /// A region in ticks, half as large as a [`Region`].

@@ -31,7 +31,7 @@ impl<'d> StreamedTrace<'d> {
         Self { decoder, outline: decoder.outline(), memory: RefCell::new(Memory::new()) }
     }
 
-    /// What [`Decoder::outline`] returns.
+    /// The outline, as of [`Decoder::outline`].
     #[must_use]
     pub fn into_outline(self) -> Trace {
         self.outline

@@ -1,4 +1,4 @@
-//! What changed between two sides, and whether that is more than noise.
+//! Comparison of two sides: changes that are more than noise.
 //!
 //! Each side is one capture or several. Regions are matched by the names of their kernel and
 //! themselves (or their path). Their durations are far from independent: regions of a warp follow
@@ -60,7 +60,7 @@ pub use threshold::{Outcome, Threshold, ThresholdReport};
 /// possible p-value is 2 in 924.
 pub const ENOUGH_UNITS: usize = 6;
 
-/// What a row is about.
+/// The subject of a row.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 enum Subject {
     /// Launches of a kernel, from the first entry of a warp to the last exit, in nanoseconds. Those with
@@ -105,7 +105,7 @@ impl fmt::Display for Subject {
     }
 }
 
-/// What one side has of a row.
+/// The figures of one side in a row.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Figures {
     /// Regions (warps, launches) with a begin and an end; the mean is of these.
@@ -118,10 +118,10 @@ pub struct Figures {
     pub mean: f64,
 }
 
-/// What is said of the times of a row.
+/// The conclusion about the times of a row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Verdict {
-    /// No change was found: what difference there is may be noise, or is too small to care.
+    /// No change was found: the difference may be noise, or is too small.
     NoChange,
     /// The mean grew.
     Slower,
@@ -178,7 +178,7 @@ pub struct DiffRow {
     units: Option<Unit>,
     /// Groups of units on each side.
     pub unit_counts: (usize, usize),
-    /// How many neighbours in time make a group.
+    /// The number of neighbours in time that make a group.
     pub group: usize,
     /// The conclusion.
     pub verdict: Verdict,
@@ -216,13 +216,13 @@ pub struct Diff {
     pub rows: Vec<DiffRow>,
     a: SideFacts,
     b: SideFacts,
-    /// What a reader must know: what the numbers cannot tell, and why.
+    /// Notes: the limits of the numbers, and the reasons.
     pub notes: Vec<String>,
     /// Whether the two sides ran on devices of different names, or one on the emulator.
     pub devices_differ: bool,
     /// Whether either side has lost records, or diagnostics that say its numbers may be wrong.
     pub is_damaged: bool,
-    /// How it was made.
+    /// The options of the comparison.
     pub options: DiffOptions,
 }
 

@@ -1,4 +1,4 @@
-//! How two sides are compared.
+//! Options of a comparison.
 
 use std::fmt;
 
@@ -38,7 +38,7 @@ impl Unit {
     }
 }
 
-/// How two sides are compared.
+/// Options of a comparison.
 #[derive(Clone, Debug, PartialEq)]
 pub struct DiffOptions {
     /// Which launches, warps and regions are in. By [`GroupBy::Name`], which is the default, regions

@@ -23,13 +23,13 @@ pub struct DiffSide {
     /// Subjects in the order in which they were seen first.
     pub(super) subjects: Vec<Subject>,
     pub(super) durations: HashMap<Subject, Durations>,
-    /// How many launches of each kernel are in.
+    /// The number of launches of each kernel.
     pub(super) launches: HashMap<String, u64>,
     pub(super) warps: Vec<Place>,
     blocks: u32,
 }
 
-/// What a side was made of.
+/// The contents of a side.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct SideFacts {
     /// Traces, each of one capture.
@@ -56,7 +56,7 @@ pub(super) struct SideFacts {
     pub(super) unmet: Vec<String>,
 }
 
-/// Where a warp ran.
+/// The place of a warp.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Place {
     pub(super) capture: u32,

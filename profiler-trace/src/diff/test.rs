@@ -1,6 +1,6 @@
 //! The permutation test, and which of many tests are discoveries.
 
-/// What one unit gives: how many regions, and the sum of their durations.
+/// The number of regions of a unit and the sum of their durations.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) struct Sums {
     pub(super) count: f64,
@@ -49,7 +49,7 @@ impl Moments {
         })
     }
 
-    /// What the rest of all units has.
+    /// The moments of the rest of all units.
     fn rest(&self, all: &Self) -> Self {
         Self {
             units: all.units - self.units,

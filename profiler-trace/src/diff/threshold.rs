@@ -6,7 +6,7 @@ use super::{Diff, DiffRow, ENOUGH_UNITS, Figures, Subject, Unit, Verdict};
 use crate::display::printable;
 use crate::units::digits;
 
-/// What is tolerated.
+/// Limits for side B of a comparison.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Threshold {
     /// The largest relative growth of a mean that is tolerated: 0.05 for 5 %.
@@ -55,7 +55,7 @@ pub struct ThresholdReport {
     pub outcome: Outcome,
     /// Why, the worst first.
     pub reasons: Vec<(Outcome, String)>,
-    /// What was asked, as a sentence about the mean: `grew by more than 5 %`.
+    /// The limit in words: `grew by more than 5 %`.
     asked: String,
 }
 

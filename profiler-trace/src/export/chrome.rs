@@ -157,7 +157,7 @@ impl<'t, W: Write> Chrome<'t, W> {
     }
 }
 
-/// What an object holds within its braces.
+/// The members of an object, without the braces.
 fn members(object: &Value) -> io::Result<String> {
     let text = serde_json::to_string(object)?;
     let inner = text.strip_prefix('{').and_then(|text| text.strip_suffix('}'));

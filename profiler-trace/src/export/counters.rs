@@ -48,13 +48,13 @@ pub(super) fn warps_by_sm(
     changes
 }
 
-/// How many regions of each site run at once, as a mean over each part of a launch.
+/// The mean number of regions of each site that run at once, for each part of a launch.
 pub(super) struct Activity {
     start: f64,
     /// Nanoseconds of a part.
     part: f64,
     parts: usize,
-    /// How many regions were added.
+    /// The number of regions that were added.
     regions: usize,
     sites: BTreeMap<SiteIndex, Parts>,
 }
@@ -147,7 +147,7 @@ impl Activity {
         self.sites.iter().map(|(site, parts)| (*site, steps(parts))).collect()
     }
 
-    /// How many parts share a step.
+    /// The number of parts that share a step.
     fn together(&self, launches: usize) -> usize {
         let steps = (self.regions / REGIONS_A_STEP).max(STEPS_LEAST / launches.max(1));
         let of_site = (steps / self.sites.len().max(1)).clamp(PARTS_LEAST, PARTS);

@@ -59,7 +59,7 @@ fn rows<'t>(
     Ok(())
 }
 
-/// What the host did has no warp, and no ticks of a clock of the device.
+/// A row for a span of the host, which has no warp and no ticks of a device clock.
 fn host_row<'t>(trace: &'t Trace, thread: &'t HostThread, span: &'t HostSpan) -> Row<'t> {
     let (kind, launch) = match span.kind {
         HostSpanKind::Span => ("host_span", None),
@@ -92,7 +92,7 @@ struct Of<'t, 'w> {
     warp: &'w Warp,
 }
 
-/// What rows of one warp differ in.
+/// The columns in which rows of one warp differ.
 struct Record {
     kind: &'static str,
     site: SiteIndex,

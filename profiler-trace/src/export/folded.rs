@@ -86,7 +86,7 @@ fn add(trace: &Trace, warp: &Warp, kernel: SiteIndex, group: StackGroup, tree: &
 /// Writes lines whose values are whole nanoseconds.
 struct Lines<'t> {
     trace: &'t Trace,
-    /// What was to be written so far in each root.
+    /// The times that were written so far in each root.
     written: HashMap<Frame, Written>,
     stack: String,
 }

@@ -35,7 +35,7 @@ struct Profile<'t> {
     normalized: Vec<f64>,
     /// Whether all records hold cycles.
     has_cycles: bool,
-    /// What is to be known of the trace.
+    /// Notes about the trace.
     notes: Vec<String>,
 }
 
@@ -184,7 +184,7 @@ impl Watch for SpansOfLane<'_> {
     }
 }
 
-/// How many warps of a launch could record a site.
+/// The number of warps of a launch that could record a site.
 struct Recorders<'t> {
     trace: &'t Trace,
     warps: &'t [Warp],

@@ -42,7 +42,7 @@ pub use write::write_folded;
 /// (`lab/measurements/host-side.md`).
 pub const GZIP_LEVEL: u32 = 3;
 
-/// What a timeline shows, and how.
+/// Options for timelines.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ExportOptions {
     /// Whether a launch's blocks lie in the SMs that they ran on. By default a launch has blocks, and
@@ -53,10 +53,9 @@ pub struct ExportOptions {
     pub raw_times: bool,
     /// Names of the tracks that kernels chose by number; the others are called "track 7".
     pub track_names: BTreeMap<u32, String>,
-    /// Whether there are tracks that count: the warps that are in the kernel on each SM, and for each
-    /// region how many of its name run at once. The latter is the mean over each of up to 512 parts
-    /// of the launch: of so many that there is a step for each 16 regions, but 512 steps in all and 8
-    /// for a name even where there are few regions.
+    /// Whether there are tracks that count: the warps that are in the kernel on each SM, and for
+    /// each region how many of its name run at once. The latter is the mean over each of up to 512
+    /// parts of the launch, with about a step for each 16 regions.
     pub counters: bool,
     /// Whether the timeline is compressed by gzip, which Perfetto reads as it is, at [`GZIP_LEVEL`].
     /// The customary ending of the file's name is then `.gz`.
@@ -80,7 +79,7 @@ impl Trace {
     ///
     /// # Errors
     ///
-    /// If the file cannot be created, for want of its folder perhaps, or not be written.
+    /// If the file cannot be created or written.
     pub fn write_perfetto(&self, path: impl AsRef<Path>) -> Result<(), FileError> {
         let options = ExportOptions::default();
         FileError::of_writing(path.as_ref(), |file| self.write_perfetto_to(file, &options))
@@ -103,7 +102,7 @@ impl Trace {
     ///
     /// # Errors
     ///
-    /// If the file cannot be created, for want of its folder perhaps, or not be written.
+    /// If the file cannot be created or written.
     pub fn write_chrome(&self, path: impl AsRef<Path>) -> Result<(), FileError> {
         let options = ExportOptions::default();
         FileError::of_writing(path.as_ref(), |file| self.write_chrome_to(file, &options))

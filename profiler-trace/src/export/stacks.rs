@@ -14,7 +14,7 @@ use crate::display;
 use crate::export::walk::kernel_end;
 use crate::model::{Region, SiteIndex, Time, Trace, Warp};
 
-/// What a frame of a stack stands for.
+/// A frame of a stack.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(super) enum Frame {
     /// A kernel, from a warp's entry to its exit.
@@ -82,7 +82,7 @@ pub(super) type Moment = i128;
 /// Moments in a nanosecond. Of a trace of two minutes, a double holds no finer ones.
 pub(super) const PER_NS: Moment = 1 << 16;
 
-/// What stacks are measured in.
+/// The unit in which stacks are measured.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Scale {
     /// [`PER_NS`]ths of a nanosecond on the trace's axis.

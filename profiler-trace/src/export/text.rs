@@ -10,7 +10,7 @@ pub(super) fn process(trace: &Trace, index: usize) -> String {
     format!("{kernel}, launch {index}")
 }
 
-/// What else is to be known of a launch.
+/// Further facts about a launch.
 pub(super) fn launch_facts(launch: &Launch) -> String {
     let (grid, block) = (extent(launch.grid_dim), extent(launch.block_dim));
     let replay = match launch.replay {
@@ -20,7 +20,7 @@ pub(super) fn launch_facts(launch: &Launch) -> String {
     format!("grid {grid}, block {block}{replay}")
 }
 
-/// What is to be known of a whole warp.
+/// Facts about a warp.
 pub(super) fn warp_facts(warp: &Warp, block: &str) -> String {
     let mut facts = format!("{block}, warp {}, SM {}", warp.warp, warp.sm);
     if let Some(rank) = warp.cluster_rank {

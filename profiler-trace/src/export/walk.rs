@@ -31,7 +31,7 @@ pub(super) fn expect(warps: usize) {
     Progress::expect(warps);
 }
 
-/// What an item of a row is.
+/// The content of an item of a row.
 #[derive(Clone, Copy)]
 enum What<'t> {
     /// Of a warp, and which it is.
@@ -86,9 +86,9 @@ struct Walk<'t, S> {
     arrows: Arrows,
     calls: Calls,
     axis: Axis,
-    /// How many launches are shown.
+    /// The number of launches that are shown.
     launches: usize,
-    /// How many tracks there are so far.
+    /// The number of tracks so far.
     tracks: u64,
 }
 
@@ -315,7 +315,8 @@ impl<'t, S: WarpSource> Walk<'t, S> {
             let id = if number == 0 {
                 node.id
             } else {
-                let (name, why) = (format!("overlapping {number}"), "what crosses the rows above");
+                let (name, why) =
+                    (format!("overlapping {number}"), "regions that cross the rows above");
                 self.track(process, node, &name, why, false, sink)?.id
             };
             sink.select(process, id)?;

@@ -1,4 +1,4 @@
-//! What programs other than timeline viewers read: flame graphs, profiles, tables.
+//! Exports for programs other than timeline viewers: flame graphs, profiles, tables.
 
 use std::io::{self, BufWriter, Write};
 
@@ -115,7 +115,7 @@ impl Decoder<'_> {
         writer: impl Write,
         group: StackGroup,
     ) -> io::Result<Diagnostics> {
-        self.write(self.warp_count(), |trace| write_folded(trace, writer, group))
+        self.write(self.warp_count(), |trace| folded_of(trace, writer, group))
     }
 
     /// Writes what [`Trace::write_hatchet_to`] writes, in the way of [`Decoder::write_folded_to`]. The
@@ -180,6 +180,11 @@ pub fn write_folded(
     group: StackGroup,
 ) -> io::Result<()> {
     Progress::expect(source.outline().warps.len());
+    folded_of(source, writer, group)
+}
+
+/// [`write_folded`], once its steps are expected.
+fn folded_of(source: &impl WarpSource, writer: impl Write, group: StackGroup) -> io::Result<()> {
     buffered(writer, |writer| folded::write(source, group, writer))
 }
 

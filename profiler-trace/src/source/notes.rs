@@ -16,14 +16,14 @@ pub(crate) fn device(device: &DeviceInfo) -> String {
     }
 }
 
-/// What a reader of the trace must know before all else, and what was odd: one line each.
+/// Notes and diagnostics of a trace, one line each.
 pub(crate) fn summary(source: &impl WarpSource) -> Vec<String> {
     let mut lines = facts(source);
     lines.extend(source.outline().diagnostics.to_string().lines().map(str::to_owned));
     lines
 }
 
-/// What a reader of the trace must know before all else: one line each.
+/// Notes about a trace, one line each.
 pub(crate) fn facts(source: &(impl WarpSource + ?Sized)) -> Vec<String> {
     let (trace, open) = (source.outline(), source.open_regions());
     let mut lines = Vec::new();
@@ -94,14 +94,14 @@ pub(crate) fn facts(source: &(impl WarpSource + ?Sized)) -> Vec<String> {
                 )
             };
             let host = cost.host.map_or_else(String::new, |host| {
-                format!(", in memory of the host {}", of(&host.one_lane))
+                format!(", in host memory {}", of(&host.one_lane))
             });
             format!(
                 "cost of a record: a region takes {}{host}; {}",
                 of(&cost.one_lane),
                 if trace.cost_subtracted {
-                    "subtracted from all times, of each warp by itself: times of several warps are \
-                     not on one axis any more, but apart by what each recorded"
+                    "subtracted from the times of each warp separately; times of different warps are not \
+                     on one axis any more"
                 } else {
                     "not subtracted"
                 }
@@ -125,7 +125,7 @@ pub(crate) fn never_recorded(trace: &Trace) -> Option<String> {
     if all.len() > MOST {
         names.push(format!("{} more", all.len() - MOST));
     }
-    let lost = if trace.lost() > 0 { ", or what they recorded was lost" } else { "" };
+    let lost = if trace.lost() > 0 { ", or their records were lost" } else { "" };
     (!all.is_empty()).then(|| {
         format!(
             "never recorded: {}: no lane that records came there{lost} (by default lane 0 records, by = elected \

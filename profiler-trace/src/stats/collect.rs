@@ -25,7 +25,7 @@ use crate::source::notes;
 /// site's index, or a node of the tree of paths).
 type Key = (usize, StatsPlace, u32);
 
-/// What is counted for a row.
+/// The counts of a row.
 pub(crate) struct Counted {
     key: Key,
     count: u64,
@@ -76,7 +76,7 @@ struct Recorders {
     kernel_ns: Sum,
 }
 
-/// What a row is about, as it comes by.
+/// A kernel or a region during the walk.
 pub(crate) enum Seen<'t> {
     /// A warp's time in its kernel.
     Kernel,
@@ -144,7 +144,7 @@ impl<'t, S: WarpSource> Walk<'t, S> {
         self.is_in.get(site.0 as usize).copied().unwrap_or(!self.query.has_names())
     }
 
-    /// How many warps the launches have that are in.
+    /// The number of warps of the launches in the query.
     pub(crate) fn warp_count(&self) -> usize {
         let launches = self.trace.launches.iter().enumerate();
         let launches = launches.filter(|(number, _)| self.query.takes_launch(self.trace, *number));
@@ -411,7 +411,7 @@ fn count(walk: &mut Walk<'_, impl WarpSource>) {
     });
 }
 
-/// Who could have recorded each row.
+/// The warps that could have recorded each row.
 struct RecordersOfRows {
     /// By row, the strategies of its sites: a place in the lists of its kernel.
     strategies: Vec<usize>,
@@ -536,7 +536,7 @@ pub(crate) fn begin(warp: &Warp, seen: &Seen<'_>) -> f64 {
     }
 }
 
-/// How long it lasted in nanoseconds, if it has an end.
+/// Its duration in nanoseconds, if it has an end.
 pub(crate) fn ns(warp: &Warp, seen: &Seen<'_>) -> Option<f64> {
     match seen {
         Seen::Kernel => warp.exit.map(|exit| (exit.ns - warp.entry.ns).max(0.0)),
@@ -544,7 +544,7 @@ pub(crate) fn ns(warp: &Warp, seen: &Seen<'_>) -> Option<f64> {
     }
 }
 
-/// How long it lasted in cycles, if it has an end and was recorded by them.
+/// Its duration in cycles, if it has an end and was recorded in cycles.
 pub(crate) fn cycles(warp: &Warp, seen: &Seen<'_>) -> Option<f64> {
     ticks(warp, seen).map(|(start, end)| (end - start) as f64)
 }

@@ -95,7 +95,7 @@ const SPARE_OF_MARKS: &[Spare<'_>] = &[
     ("unit", &[10]),
 ];
 
-/// Which of a summary's figures is the least one, which no column has.
+/// The index of the minimum among a summary's figures. It has no column.
 const LEAST: usize = 3;
 
 /// A mark's value. Values may be addresses or hashes, whose digits would fill a terminal.
@@ -104,7 +104,7 @@ fn mark_digits(value: f64) -> String {
 }
 
 impl Stats {
-    /// How often marks were set, and with which values.
+    /// Statistics of marks and their values.
     fn write_marks(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if self.marks.is_empty() {
             return Ok(());
@@ -134,7 +134,7 @@ impl Stats {
             .write(f)
     }
 
-    /// What stands above the rows of a place.
+    /// The heading of the rows of a place.
     fn place(&self, kernel: SiteIndex, place: StatsPlace) -> String {
         let mut text = one_line(self.name_of(kernel).unwrap_or("unknown kernel"));
         let StatsPlace { launch, sm, block, warp } = place;

@@ -5,7 +5,7 @@ use std::io::{self, Write};
 
 use serde_core::ser::{SerializeMap, Serializer};
 
-/// What stands in a column of a row.
+/// The content of a column of a row.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Cell<'a> {
     /// Nothing: an empty field in CSV, `null` in JSON.

@@ -39,7 +39,7 @@ impl<'s> Fit<'s> {
         Self { shown: (0..sheet.header.len()).collect(), left_out: Vec::new(), cuts: Vec::new() }
     }
 
-    /// What fits so many columns of a terminal.
+    /// The part of a sheet that fits a number of terminal columns.
     pub(super) fn within(sheet: &Sheet<'s>, most: usize) -> Self {
         let mut fit = Self::whole(sheet);
         let mut spare = sheet.spare.iter().filter(|(_, columns)| columns[0] < sheet.header.len());

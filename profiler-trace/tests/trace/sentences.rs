@@ -187,7 +187,7 @@ fn timelines_say_what_recording_costs() {
     let text = String::from_utf8_lossy(&bytes);
     for part in [
         "a region takes 15 ticks, 6 of them in its own time (15.75 and 6.5 back to back)",
-        ", in memory of the host 21.5 ticks, 7 of them in its own time (21.5 and 7 back to back); not \
+        ", in host memory 21.5 ticks, 7 of them in its own time (21.5 and 7 back to back); not \
          subtracted",
     ] {
         assert!(text.contains(part), "{part}");

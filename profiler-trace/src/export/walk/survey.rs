@@ -13,7 +13,7 @@ use crate::model::Warp;
 use crate::progress::Progress;
 use crate::source::WarpSource;
 
-/// What is known of a launch before its tracks are written.
+/// The facts about a launch that its tracks need.
 pub(super) struct Survey {
     /// The tracks that the kernel chose by number, and who wrote to them.
     pub(super) users: BTreeMap<u32, User>,
@@ -21,7 +21,7 @@ pub(super) struct Survey {
 }
 
 impl<S: WarpSource> Walk<'_, S> {
-    /// What must be known of all records of a launch before any is written.
+    /// Gathers these facts from all records of a launch.
     pub(super) fn survey(&self, launch: usize, warps: Range<usize>) -> Survey {
         let launch = &self.trace.launches[launch];
         let mut users: BTreeMap<u32, User> = BTreeMap::new();
