@@ -314,7 +314,7 @@ fn a_page_without_the_cost_of_recording_has_no_balance() {
     }
     assert!(recorded.contains("\"tail\":") && !without.contains("\"tail\":"));
     assert!(recorded.contains("\"curves\":[{") && without.contains("\"curves\":[]"));
-    let said = "subtracted from the times of each warp separately";
+    let said = "subtracted from the times of each warp by itself";
     assert!(without_section.contains(said) && !recorded.contains(said));
     let fact = "times of different warps are not on one axis any more";
     assert!(without.contains(fact) && !recorded.contains(fact));

@@ -329,7 +329,9 @@ struct Holder {
 /// warp's entry.
 #[derive(Clone)]
 struct TimeCompressor {
+    /// In cycles.
     cost: RecordCost,
+    ticks_per_cycle: f64,
     buffer: Buffer,
     entry: Time,
     ns_per_tick: f64,
@@ -361,15 +363,16 @@ impl TimeCompressor {
         timer_step_ns: f64,
     ) -> Option<Self> {
         let entry = warp.entry;
-        let (cost, ns_per_tick, step) = match (warp.clock, warp.exit) {
-            (Clock::GlobalTimer, _) => (cost.scaled(ns_per_cycle?), 1.0, timer_step_ns),
+        let (ticks_per_cycle, ns_per_tick, step) = match (warp.clock, warp.exit) {
+            (Clock::GlobalTimer, _) => (ns_per_cycle?, 1.0, timer_step_ns),
             (Clock::Cycles, Some(exit)) if exit.ticks > entry.ticks && exit.ns > entry.ns => {
-                (cost, (exit.ns - entry.ns) / (exit.ticks - entry.ticks) as f64, 0.0)
+                (1.0, (exit.ns - entry.ns) / (exit.ticks - entry.ticks) as f64, 0.0)
             }
-            (Clock::Cycles, _) => (cost, ns_per_cycle.unwrap_or(1.0), 0.0),
+            (Clock::Cycles, _) => (1.0, ns_per_cycle.unwrap_or(1.0), 0.0),
         };
         Some(Self {
             cost,
+            ticks_per_cycle,
             buffer,
             entry,
             ns_per_tick,
@@ -388,7 +391,7 @@ impl TimeCompressor {
 
     /// Cuts out what a stamp cost, and moves it.
     fn stamp(&mut self, stamp: &Stamp) -> Time {
-        let cost = stamp.cost(self.cost.of(stamp.strategy));
+        let cost = stamp.cost(self.cost.of(stamp.strategy)).scaled(self.ticks_per_cycle);
         let apart = self.after + cost.before_ticks;
         let read = self.since_entry(stamp.time);
         let gap = read - self.read;
@@ -430,7 +433,9 @@ impl TimeCompressor {
         let begun = self.begun.map(|begun| (begun, waits.nested));
         [stored, begun].into_iter().flatten().any(|(holder, wait)| {
             let beyond_apart = holder.passed - holder.apart - self.step;
-            wait.reach_ticks(self.buffer).is_some_and(|reach| beyond_apart <= reach)
+            wait.scaled(self.ticks_per_cycle)
+                .reach_ticks(self.buffer)
+                .is_some_and(|reach| beyond_apart <= reach)
         })
     }
 

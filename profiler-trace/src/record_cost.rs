@@ -22,6 +22,11 @@ impl StampCost {
         Self { before_ticks: 0.0, after_ticks: ticks }
     }
 
+    /// The same in another unit, with `factor` of it for a tick.
+    pub(crate) fn scaled(self, factor: f64) -> Self {
+        Self { before_ticks: self.before_ticks * factor, after_ticks: self.after_ticks * factor }
+    }
+
     /// All ticks.
     #[must_use]
     pub fn total_ticks(self) -> f64 {
@@ -39,8 +44,14 @@ pub struct StampWait {
 }
 
 impl StampWait {
+    const NONE: Self = Self { mean_ticks: 0.0, most_ticks: 0.0 };
     /// Ticks by which a wait may be longer in any case.
     const FURTHER_TICKS: f64 = 2.0;
+
+    /// As [`StampCost::scaled`].
+    pub(crate) fn scaled(self, factor: f64) -> Self {
+        Self { mean_ticks: self.mean_ticks * factor, most_ticks: self.most_ticks * factor }
+    }
 
     /// The most ticks that a stamp may have waited; `None` if none waits.
     ///
@@ -70,6 +81,14 @@ pub struct StampWaits {
     pub end: StampWait,
     /// Any other stamp after a record, which stores one of its own.
     pub record: StampWait,
+}
+
+impl StampWaits {
+    /// Each wait, with a name for programs.
+    fn each(&self) -> [(&'static str, StampWait); 4] {
+        let Self { nested, begin, end, record } = *self;
+        [("nested", nested), ("begin", begin), ("end", end), ("record", record)]
+    }
 }
 
 /// The cost of each form of a record, for one way to choose the recording lane.
@@ -109,10 +128,10 @@ impl FormCosts {
             value: StampCost::after(0.0),
             anchor: StampCost::after(0.0),
             waits: StampWaits {
-                nested: StampWait { mean_ticks: 0.0, most_ticks: 0.0 },
-                begin: StampWait { mean_ticks: 0.0, most_ticks: 0.0 },
-                end: StampWait { mean_ticks: 0.0, most_ticks: 0.0 },
-                record: StampWait { mean_ticks: 0.0, most_ticks: 0.0 },
+                nested: StampWait::NONE,
+                begin: StampWait::NONE,
+                end: StampWait::NONE,
+                record: StampWait::NONE,
             },
         }
     }
@@ -147,15 +166,10 @@ impl FormCosts {
     fn to_json(&self) -> Value {
         let stamp = |cost: StampCost| json!({ "before_ticks": float(cost.before_ticks), "after_ticks": float(cost.after_ticks) });
         let wait = |wait: StampWait| json!({ "mean_ticks": float(wait.mean_ticks), "most_ticks": float(wait.most_ticks) });
-        let StampWaits { nested, begin, end, record } = self.waits;
-        let waits = json!({
-            "nested": wait(nested),
-            "begin": wait(begin),
-            "end": wait(end),
-            "record": wait(record),
-        });
+        let waits = self.waits.each().map(|(name, of)| (name.to_owned(), wait(of)));
+        let waits = ("waits".to_owned(), Value::Object(waits.into_iter().collect()));
         let stamps = self.stamps().map(|(name, cost)| (name.to_owned(), stamp(cost)));
-        Value::Object(stamps.into_iter().chain([("waits".to_owned(), waits)]).collect())
+        Value::Object(stamps.into_iter().chain([waits]).collect())
     }
 
     /// Each stamp, under a name for programs.
@@ -309,52 +323,14 @@ impl RecordCost {
         members.into()
     }
 
-    /// The same in another unit, of which `factor` are a tick.
-    pub(crate) fn scaled(&self, factor: f64) -> Self {
-        let stamp = |cost: StampCost| StampCost {
-            before_ticks: cost.before_ticks * factor,
-            after_ticks: cost.after_ticks * factor,
-        };
-        let wait = |wait: StampWait| StampWait {
-            mean_ticks: wait.mean_ticks * factor,
-            most_ticks: wait.most_ticks * factor,
-        };
-        let costs = |costs: &FormCosts| FormCosts {
-            region_begin: stamp(costs.region_begin),
-            region_end: stamp(costs.region_end),
-            mark: stamp(costs.mark),
-            value: stamp(costs.value),
-            anchor: stamp(costs.anchor),
-            waits: StampWaits {
-                nested: wait(costs.waits.nested),
-                begin: wait(costs.waits.begin),
-                end: wait(costs.waits.end),
-                record: wait(costs.waits.record),
-            },
-        };
-        Self {
-            one_lane: costs(&self.one_lane),
-            elected: costs(&self.elected),
-            host: self.host.map(|host| HostCost {
-                one_lane: costs(&host.one_lane),
-                elected: costs(&host.elected),
-            }),
-        }
-    }
-
     /// Whether every figure is one that can be subtracted.
     pub(crate) fn is_usable(&self) -> bool {
-        let usable = |ticks: f64| ticks.is_finite() && ticks >= 0.0;
         let host = self.host.iter().flat_map(HostCost::elections);
         self.elections().into_iter().chain(host).all(|(_, costs)| {
-            let StampWaits { nested, begin, end, record } = costs.waits;
-            costs
-                .stamps()
-                .into_iter()
-                .all(|(_, cost)| usable(cost.before_ticks) && usable(cost.after_ticks))
-                && [nested, begin, end, record]
-                    .into_iter()
-                    .all(|wait| usable(wait.mean_ticks) && usable(wait.most_ticks))
+            let stamps = costs.stamps().map(|(_, cost)| [cost.before_ticks, cost.after_ticks]);
+            let waits = costs.waits.each().map(|(_, wait)| [wait.mean_ticks, wait.most_ticks]);
+            let mut ticks = stamps.iter().chain(&waits).flatten();
+            ticks.all(|ticks| ticks.is_finite() && *ticks >= 0.0)
         })
     }
 }

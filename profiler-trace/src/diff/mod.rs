@@ -234,7 +234,8 @@ impl Diff {
     /// [`DiffError`] if the sides were not gathered by the same options.
     pub fn of(a: &DiffSide, b: &DiffSide) -> Result<Self, DiffError> {
         if a.options != b.options {
-            return Err(DiffError::OptionsDiffer);
+            let differ = "the two sides were gathered by different options: use the same for both";
+            return Err(DiffError(differ.to_owned()));
         }
         let rows = row::rows(a, b);
         let devices_differ = a.facts.emulated != b.facts.emulated

@@ -3,6 +3,7 @@
 use std::fmt;
 
 use crate::file::debug_as_display;
+use crate::stats::rows::group_name;
 use crate::stats::{GroupBy, StatsQuery};
 
 /// What is dealt to the two sides in a test: all regions within a unit are taken together, as they
@@ -70,57 +71,39 @@ impl Default for DiffOptions {
 
 impl DiffOptions {
     pub(super) fn check(&self) -> Result<(), DiffError> {
-        if !matches!(self.query.group_by(), GroupBy::Name | GroupBy::Path) {
-            return Err(DiffError::Grouping(self.query.group_by()));
+        let group = self.query.group_by();
+        if !matches!(group, GroupBy::Name | GroupBy::Path) {
+            return Err(DiffError(format!(
+                "regions of two sides cannot be matched by {}: group by name or by path",
+                group_name(group)
+            )));
         }
         let rate = self.false_discovery_rate;
         if !(rate > 0.0 && rate < 1.0) {
-            return Err(DiffError::FalseDiscoveryRate(rate));
+            return Err(DiffError(format!(
+                "a false discovery rate of {} % makes no sense: take one above 0 and below 100 %, \
+                 such as 5 %",
+                rate * 100.0
+            )));
         }
         if !(self.min_effect >= 0.0 && self.min_effect.is_finite()) {
-            return Err(DiffError::MinEffect(self.min_effect));
+            return Err(DiffError(format!(
+                "a smallest effect of {} % makes no sense: take one from 0 on, such as 1 %",
+                self.min_effect * 100.0
+            )));
         }
         Ok(())
     }
 }
 
-/// Why two sides cannot be compared; `Display` names the remedy, and `Debug` is the same text.
+/// Options that cannot be, or sides of different options. `Display` names the remedy, and `Debug` is
+/// the same text.
 #[derive(Clone, PartialEq)]
-#[non_exhaustive]
-pub enum DiffError {
-    /// The query groups by something that two sides do not have in common.
-    Grouping(GroupBy),
-    /// A false discovery rate that is none.
-    FalseDiscoveryRate(f64),
-    /// A smallest effect that is none.
-    MinEffect(f64),
-    /// The two sides were gathered by different options.
-    OptionsDiffer,
-}
+pub struct DiffError(pub(super) String);
 
 impl fmt::Display for DiffError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Grouping(by) => write!(
-                f,
-                "regions of two sides cannot be matched by {}: group by name or by path",
-                crate::stats::rows::group_name(*by)
-            ),
-            Self::FalseDiscoveryRate(rate) => write!(
-                f,
-                "a false discovery rate of {} % makes no sense: take one above 0 and below 100 %, \
-                 such as 5 %",
-                rate * 100.0
-            ),
-            Self::MinEffect(effect) => write!(
-                f,
-                "a smallest effect of {} % makes no sense: take one from 0 on, such as 1 %",
-                effect * 100.0
-            ),
-            Self::OptionsDiffer => f.write_str(
-                "the two sides were gathered by different options: use the same for both",
-            ),
-        }
+        f.write_str(&self.0)
     }
 }
 
