@@ -8,8 +8,8 @@ use unicode_width::UnicodeWidthChar;
 
 /// Text from a capture as it may be printed: on one line, and without power over the terminal.
 ///
-/// Names come from whoever wrote the capture. Control characters, with which escape sequences begin,
-/// and the characters by which Unicode turns the direction of text, become spaces.
+/// Names come from the writer of the capture. Control characters, which begin escape sequences, and
+/// characters that change the direction of text become spaces.
 ///
 /// ```
 /// assert_eq!(profiler_trace::printable("load\x1b[2J"), "load [2J");
@@ -22,9 +22,9 @@ pub fn printable(text: &str) -> Cow<'_, str> {
 
 /// Text from a capture as it may be [printed](printable), cut after so many columns of a terminal.
 ///
-/// Of what follows, `…` is left. A character takes two columns where terminals draw it so, as those of
-/// Chinese and emoji; one that takes none, such as an accent of its own, counts as one, so that no text is
-/// of any length.
+/// The rest becomes `…`. A character counts two columns if terminals draw it so, such as Chinese
+/// and emoji. A character without width, such as a combining accent, counts one, so every text has
+/// a bounded length.
 ///
 /// ```
 /// assert_eq!(profiler_trace::shortened("größer", 4), "größ…");
@@ -44,8 +44,8 @@ pub fn shortened(text: &str, columns: usize) -> String {
     }
 }
 
-/// Text as it may be printed within so many columns of a terminal: `…` is left of its middle, as names often
-/// differ at their ends.
+/// Text as it may be printed within so many columns of a terminal. `…` replaces its middle, because
+/// names often differ at their ends.
 #[must_use]
 pub fn shortened_within(text: &str, columns: usize) -> String {
     if text.chars().map(columns_of).sum::<usize>() <= columns {
@@ -58,7 +58,7 @@ pub fn shortened_within(text: &str, columns: usize) -> String {
     format!("{begin}{}", end.trim_start_matches('…'))
 }
 
-/// The same of the end of a text: `…` is left of what is before.
+/// The same for the end of a text: `…` replaces its begin.
 pub(crate) fn shortened_to_end(text: &str, columns: usize) -> String {
     let mut taken = 0;
     let cut = text.char_indices().rev().find(|(_, character)| {
@@ -76,7 +76,7 @@ fn columns_of(character: char) -> usize {
     character.width().unwrap_or(1).max(1)
 }
 
-/// Text as it stands in Markdown, where some characters would have a meaning.
+/// Text for Markdown, with its special characters escaped.
 ///
 /// ```
 /// assert_eq!(profiler_trace::markdown("sum<T>|load_a"), r"sum\<T\>\|load\_a");
@@ -97,7 +97,7 @@ pub fn markdown(text: &str) -> Cow<'_, str> {
     escaped.into()
 }
 
-/// Whether a character does something to what stands around it.
+/// Whether a character affects the text around it.
 fn steers(character: char) -> bool {
     // Embeddings, overrides and isolates of Unicode's bidirectional algorithm (UAX #9).
     let turns = matches!(character, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
@@ -157,7 +157,7 @@ pub(crate) fn counted(count: u64, one: &str) -> String {
     if count == 1 { format!("1 {one}") } else { format!("{count} {one}s") }
 }
 
-/// A name in a table stands on one line, and is cut where it would push all else away.
+/// A name in a table: on one line, and cut if it is long.
 pub(crate) fn one_line(name: &str) -> String {
     shortened(name, 48)
 }

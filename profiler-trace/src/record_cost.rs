@@ -163,7 +163,7 @@ impl FormCosts {
         self.total_ticks() + self.waits.end.mean_ticks
     }
 
-    fn to_json(&self) -> Value {
+    fn to_json(self) -> Value {
         let stamp = |cost: StampCost| json!({ "before_ticks": float(cost.before_ticks), "after_ticks": float(cost.after_ticks) });
         let wait = |wait: StampWait| json!({ "mean_ticks": float(wait.mean_ticks), "most_ticks": float(wait.most_ticks) });
         let waits = self.waits.each().map(|(name, of)| (name.to_owned(), wait(of)));

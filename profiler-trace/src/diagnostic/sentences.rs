@@ -135,8 +135,8 @@ const fn texts(kind: DiagnosticKind) -> (&'static str, &'static str) {
         Kind::AmbiguousWrap => (
             "in {count} lane[|s] a gap of 2^40 ticks or more may hide; times may be off by a multiple of that",
             "Keep launches shorter (549 s at 2 GHz), put marks into long stretches, or build the profiler \
-             with more records per warp. Records of regions without a track and without a value of 8 or 16 \
-             bits hold their whole begin",
+             with more records per warp. Let regions have no track of their own, and a value of 32 bits \
+             instead of a shorter one: their records then hold the whole clock of their begin",
         ),
         Kind::RegionAfterExit => (
             "{count} region[ ends|s end] after lane 0 of [its warp|their warps] left the kernel",

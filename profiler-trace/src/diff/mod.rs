@@ -7,7 +7,7 @@
 //! each region is tested as follows.
 //!
 //! - **Units.** Units are compared, not regions: captures if each side has [`ENOUGH_UNITS`]
-//!   of them, otherwise launches, SMs, blocks or warps. What is correlated within a unit then does no
+//!   of them, otherwise launches, SMs, blocks or warps. Correlation within a unit then does no
 //!   harm (cluster sampling: W. G. Cochran, *Sampling Techniques*, 1977).
 //! - **Groups.** Launches, blocks and warps may resemble their neighbours in time. Neighbours are put
 //!   together until the smaller side has 16 to 31 groups. A side with fewer than 32 units is left as
@@ -63,8 +63,8 @@ pub const ENOUGH_UNITS: usize = 6;
 /// The subject of a row.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 enum Subject {
-    /// Launches of a kernel, from the first entry of a warp to the last exit, in nanoseconds. Those with
-    /// a warp that never left have no end.
+    /// Launches of a kernel, from the first entry of a warp to the last exit, in nanoseconds.
+    /// Launches with a warp that never left have no end.
     Launch {
         /// The kernel's name.
         kernel: String,
@@ -78,8 +78,8 @@ enum Subject {
     Region {
         /// The kernel's name.
         kernel: String,
-        /// The names of the regions that enclose it, where paths are matched, and its own. After 64
-        /// of them stands `…` for whatever else encloses it.
+        /// The names of the regions that enclose it, if paths are matched, and its own. After 64 of
+        /// them `…` stands for the others.
         path: Vec<String>,
     },
 }
@@ -133,7 +133,7 @@ pub enum Verdict {
     OnlyB,
     /// Too few units for a test.
     TooFew,
-    /// Recorded in cycles in one place and in nanoseconds in another; compare by
+    /// Recorded in cycles on one side and in nanoseconds on the other; compare with
     /// [`DiffOptions::nanoseconds`].
     OtherClock,
 }
@@ -263,8 +263,8 @@ impl Diff {
     }
 }
 
-/// Compares traces with traces: A, which was before, with B, which is after. If the traces do not
-/// all fit into memory, [`DiffSide`] takes them one by one.
+/// Compares the traces of side A (before) with those of side B (after). If the traces do not all
+/// fit into memory, [`DiffSide`] takes them one by one.
 ///
 /// # Errors
 ///

@@ -6,8 +6,8 @@ use crate::file::debug_as_display;
 use crate::stats::rows::group_name;
 use crate::stats::{GroupBy, StatsQuery};
 
-/// What is dealt to the two sides in a test: all regions within a unit are taken together, as they
-/// depend on each other.
+/// The unit of a test. All regions within a unit are taken together, because they depend on each
+/// other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(super) enum Unit {
     /// A capture.
@@ -42,16 +42,15 @@ impl Unit {
 /// Options of a comparison.
 #[derive(Clone, Debug, PartialEq)]
 pub struct DiffOptions {
-    /// Which launches, warps and regions are in. By [`GroupBy::Name`], which is the default, regions
-    /// are matched by their name within their kernel, so that sites that share a name are one row;
-    /// by [`GroupBy::Path`], by the names of all that encloses them as well.
+    /// The launches, warps and regions of the comparison. By [`GroupBy::Name`], the default,
+    /// regions are matched by their name within their kernel, so sites with one name are one row.
+    /// By [`GroupBy::Path`] they are matched by the names of their enclosing regions as well.
     pub query: StatsQuery,
     /// Whether durations are compared in nanoseconds. By default they are compared in the clock that
     /// recorded them: cycles of the SM, unless the kernel chose otherwise. Cycles do not change with the
     /// frequency.
     pub nanoseconds: bool,
-    /// The share of false ones that are tolerated among the changes that are reported; above 0 and
-    /// below 1.
+    /// The tolerated share of false ones among the reported changes; above 0 and below 1.
     pub false_discovery_rate: f64,
     /// The smallest relative change that is reported; from 0 on.
     pub min_effect: f64,

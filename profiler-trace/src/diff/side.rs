@@ -13,7 +13,7 @@ use crate::progress::Progress;
 use crate::source::WarpSource;
 use crate::stats::collect::{self, InTrace, Seen, Walk};
 
-/// One side of a comparison: what is needed of its traces, which need not all be in memory at once.
+/// One side of a comparison, made of traces that need not all be in memory at once.
 ///
 /// Held are 16 bytes for each name that a warp recorded and 24 for each warp.
 #[derive(Clone, Debug)]
@@ -42,11 +42,11 @@ pub(super) struct SideFacts {
     pub(super) lost: u64,
     /// Names of the devices, each once.
     pub(super) devices: Vec<String>,
-    /// Whether any of it ran on the emulator, whose times are not GPU times.
+    /// Whether any trace is from the emulator, whose times are not GPU times.
     pub(super) emulated: bool,
     /// Frequencies of the SM clock in MHz, one for each trace that knows it.
     pub(super) clock_mhz: Vec<f64>,
-    /// From how many traces the cost of recording was subtracted.
+    /// The number of traces from which the cost of recording was subtracted.
     pub(super) cost_subtracted: u64,
     /// Traces of captures that do not hold all of their kernels: one failed, or was still running.
     pub(super) unfinished: u64,

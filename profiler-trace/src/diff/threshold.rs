@@ -79,12 +79,11 @@ impl fmt::Display for ThresholdReport {
 impl Diff {
     /// Holds side B to a threshold.
     ///
-    /// It fails where a growth that is a change (see `Change::is_change`) exceeds the threshold. It
-    /// is inconclusive where that cannot be told: a row looks slower by more than the threshold and has
-    /// too few units for a test, or was tested and is no change, as what looks so may be noise or may
-    /// not; what has an end on one side has none on the other, clocks or devices differ, something is
-    /// missing, damaged or cut off by the end of the capture, or nothing could be tested. A growth
-    /// below [`DiffOptions::min_effect`](super::DiffOptions::min_effect) is none.
+    /// It fails if a growth that is a change ([`DiffRow::is_change`]) exceeds the threshold. It is
+    /// inconclusive if a row looks slower by more than the threshold but has too few units for a
+    /// test or may be noise, if something ended on one side only, if clocks or devices differ, if
+    /// something is missing, damaged or cut off by the end of the capture, or if nothing could be
+    /// tested. A growth below [`DiffOptions::min_effect`](super::DiffOptions::min_effect) is none.
     #[must_use]
     pub fn check(&self, threshold: &Threshold) -> ThresholdReport {
         let mut reasons = Vec::new();
@@ -145,8 +144,8 @@ impl Diff {
     }
 }
 
-/// The side on which something did not end that did so on the other. Regions may be left open now and
-/// then, so of these that is said where none ended; of launches, where any did not.
+/// The side on which something did not end that ended on the other. Regions may be left open now
+/// and then, so they count if none ended; launches count if any did not end.
 fn never_ended(row: &DiffRow) -> Option<&'static str> {
     let (a, b) = (row.a?, row.b?);
     let is_launch = matches!(row.subject, Subject::Launch { .. });
@@ -161,7 +160,7 @@ fn exceeds(row: &DiffRow, threshold: &Threshold) -> bool {
     row.relative.map_or(row.absolute > 0.0, |relative| relative > threshold.slowdown)
 }
 
-/// How many captures a side may tell what was tested and not told: more than there were.
+/// The number of captures on each side that may settle a test: more than there were.
 fn help(row: &DiffRow) -> usize {
     match row.units {
         Some(Unit::Capture) => ENOUGH_UNITS.max(2 * row.unit_counts.0.min(row.unit_counts.1)),

@@ -26,6 +26,7 @@ use crate::source::notes;
 type Key = (usize, StatsPlace, u32);
 
 /// The counts of a row.
+#[derive(Default)]
 pub(crate) struct Counted {
     key: Key,
     count: u64,
@@ -229,19 +230,7 @@ impl<'t, S: WarpSource> Walk<'t, S> {
         }
         let key = (kernel, place, node);
         let row = *self.index.entry(key).or_insert_with(|| {
-            self.rows.push(Counted {
-                key,
-                count: 0,
-                open: 0,
-                in_cycles: 0,
-                durations: Vec::new(),
-                spent: WarpTime::default(),
-                inside_ns: WarpTime::default(),
-                sites: Vec::new(),
-                valued: 0,
-                value: Sum::default(),
-                valued_ns: Sum::default(),
-            });
+            self.rows.push(Counted { key, ..Counted::default() });
             (self.rows.len() - 1) as u32
         });
         // Numbers of sites that the trace does not have may be any.

@@ -27,11 +27,11 @@ const MARK_COLUMNS: &str = "\
 
 impl Stats {
     /// Writes the rows as CSV (RFC 4180, lines end as on Unix), with a line of column names first.
-    /// The columns are those of [`Stats::write_json_to`]; what a row does not have is empty. The
-    /// writer need not be buffered.
+    /// The columns are those of [`Stats::write_json_to`]. A field is empty if the row has nothing
+    /// for it. The writer need not be buffered.
     ///
-    /// A CSV file has no place for the notes and the diagnostics of the trace; every row says in
-    /// `worst_diagnostic` how grave the gravest of them is (`note`, `warning` or `error`).
+    /// A CSV file has no place for the notes and the diagnostics of the trace; every row has the
+    /// severity of the worst of them in `worst_diagnostic` (`note`, `warning` or `error`).
     ///
     /// # Errors
     ///

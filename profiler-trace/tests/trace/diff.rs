@@ -182,7 +182,7 @@ fn what_is_wrong_with_a_side_is_said() {
         "side A: 1 capture, 8 launches, 320 records, NVIDIA H200",
         "the devices differ",
         "side B LOST 30 of 350 records",
-        "3 units are no records",
+        "3 units are not records",
         "side B: 1 launch did not end and is in no figure",
         "side B: 1 region did not end and is in no figure",
         "side B: 2 warps never left and are in no figure",
