@@ -316,7 +316,7 @@ struct Point {
     ns: f64,
 }
 
-/// What the map of an SM is fitted around.
+/// The line that the map of an SM is fitted around.
 #[derive(Clone, Copy, Debug)]
 struct Line {
     /// Nanoseconds per cycle.

@@ -319,7 +319,7 @@ fn stamps(
 struct Holder {
     /// The time since.
     passed: f64,
-    /// What it cost after it and all stamps since cost, each for itself.
+    /// Its cost after it and the costs of all stamps since, each for itself.
     apart: f64,
     /// Whether a region began by it or since.
     begun: bool,
@@ -342,7 +342,7 @@ struct TimeCompressor {
     at: f64,
     /// The cost of the last stamp after it.
     after: f64,
-    /// What did not seem to have passed, because of the clock's step, and is still to be cut.
+    /// Cost that is still to be cut, because the clock's step hid it.
     owed: f64,
     /// The last stamp.
     previous: Option<Stamped>,

@@ -211,8 +211,7 @@ impl HostThread {
     }
 }
 
-/// Which launch each of the calls made, which are in order of their begin; `None` where that is not
-/// certain.
+/// The launch of each call, with the calls in order of their begin; `None` if it is not certain.
 ///
 /// In several streams launches may begin in another order than they were called in. `%gridid` keeps
 /// that order: it is the launch's number in its context (PTX ISA, "Special Registers: %gridid"), and

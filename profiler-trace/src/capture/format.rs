@@ -1,5 +1,5 @@
-//! What lies in a capture file: blocks, each with a header and a payload. `docs/capture-format.md`
-//! is the same for a person.
+//! The content of a capture file: blocks, each with a header and a payload.
+//! `docs/capture-format.md` is the same for a person.
 //!
 //! A block's header, little-endian:
 //!
@@ -33,7 +33,7 @@ use super::damage::CaptureArray;
 
 /// The version of the files that this library writes.
 pub const FORMAT_VERSION: u16 = 1;
-/// What every block, and so every file, begins with. Not text, and a transfer that takes it for
+/// The begin of every block, and so of every file. It is not text, and a transfer that takes it for
 /// text breaks it.
 pub(super) const SYNC: [u8; 8] = *b"\x89GPUREC\n";
 /// Bytes of a block's header.

@@ -1,5 +1,4 @@
-//! What the arrays of a capture mean, as JSON. Members that a reader does not know are skipped, so
-//! that a later version can add some.
+//! The metadata of a capture in JSON. Unknown members are skipped, so a later version can add some.
 
 use std::ops::Range;
 

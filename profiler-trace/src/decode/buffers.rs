@@ -47,7 +47,7 @@ impl Layout {
         Self { running, ..self }
     }
 
-    /// What the buffer with this index holds of the units at `column` of its rows, the first bytes of
+    /// The units that the buffer with this index holds at `column` of its rows, the first bytes of
     /// each being column 0; as much of it as there is.
     pub(super) fn buffer<'a>(&self, buffers: &'a [u8], index: usize, column: usize) -> Buffer<'a> {
         let bytes = 1_usize.checked_shl(self.shift);
@@ -110,7 +110,7 @@ impl Survivors {
         self.capacity.saturating_sub(self.first).min(self.count)
     }
 
-    /// Where those in the capture end that lie from the oldest to the buffer's end.
+    /// The end of the units in the capture from the oldest to the buffer's end.
     fn end(self) -> u32 {
         (self.first + self.until_end()).min(self.held)
     }
@@ -144,12 +144,12 @@ impl Buffer<'_> {
         units(CURSOR_MAX, self.layout.step)
     }
 
-    /// Which units survived, by what the lane counted, if it did.
+    /// The units that survived, by the lane's counts if there are any.
     pub(super) fn survivors_of(&self, counts: Option<(u32, u32)>) -> Survivors {
         counts.map_or_else(|| self.scan(), |(units, _)| self.survivors(units))
     }
 
-    /// Which units survived of so many that were emitted.
+    /// The units that survived, of so many that were emitted.
     pub(super) fn survivors(&self, emitted: u32) -> Survivors {
         let Layout { capacity, ring, .. } = self.layout;
         let count = emitted.min(capacity);
@@ -176,11 +176,11 @@ impl Buffer<'_> {
         Survivors { first, count, oldest_lost: wrapped, cut, capacity, held, counted: true }
     }
 
-    /// Which units survived in a lane that left no count: those that were written, as buffers are
+    /// The units that survived in a lane without a count: those that were written, as buffers are
     /// cleared before a session. Units between them that are not there yet count among them, where
-    /// kernels had failed. Where they ran on it is those before the first such unit, which is what the
-    /// lane had recorded a moment before; of a ring, in which the oldest vanish meanwhile, too, the
-    /// longest run of units that are there, each later than those before it.
+    /// kernels had failed. Where they ran on it is those before the first such unit, which is what
+    /// the lane had recorded a moment before; of a ring, in which the oldest vanish meanwhile, too,
+    /// the longest run of units that are there, each later than those before it.
     pub(super) fn scan(&self) -> Survivors {
         if !self.layout.running {
             return self.scan_all();

@@ -19,7 +19,7 @@ pub(super) struct RegionTicks {
     pub site: u32,
     /// The track as a record holds it, 0 for the warp's own.
     pub track: u32,
-    /// Which of its lane's units ended it: of two that end together, the one that ended later
+    /// The number of the unit that ended it: of two that end together, the one that ended later
     /// encloses the other. [`NONE`] while it is open.
     pub end_unit: u32,
     /// Index into the warp's values, or [`NONE`].
@@ -125,7 +125,7 @@ impl Sizes {
 /// Sorts the regions of a lane; its memory is used again for the next one.
 #[derive(Debug, Default)]
 pub(super) struct Sorter {
-    /// Where the regions within which a region lies have their first one.
+    /// The first regions of the regions around a region.
     around: Vec<u32>,
     /// The first `ordered` are in use.
     order: Vec<u32>,
@@ -134,7 +134,7 @@ pub(super) struct Sorter {
     depths: Depths,
 }
 
-/// What the depths of regions are found by that are not plain.
+/// Memory to find the depths of regions that are not plain.
 #[derive(Debug, Default)]
 struct Depths {
     /// Ends of a track's regions, the latest first: of those around a region, or, where regions cross, of

@@ -1,5 +1,5 @@
-//! What is counted over the time of a launch: warps in the kernel on each SM, and regions of a name
-//! that run at once.
+//! Counts over the time of a launch: warps in the kernel on each SM, and regions of a name that run
+//! at once.
 
 use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, HashMap};
@@ -63,7 +63,7 @@ pub(super) struct Activity {
 struct Parts {
     /// Regions that cover the part, less those that cover the one before it.
     whole: Vec<f64>,
-    /// What regions cover of the parts in which they begin or end.
+    /// The covered share of the parts in which regions begin or end.
     partial: Vec<f64>,
 }
 

@@ -1,9 +1,9 @@
 //! Perfetto's native format: a stream of packets, one or two for a slice.
 //!
-//! What repeats is written once: names, argument names, units and source positions are interned, the
-//! track of an event is the default that [`Sink::select`] sets, and times are deltas on a clock of
-//! the packet sequence's own. A slice of a
-//! microsecond, with its place in the source and no arguments, takes 27 bytes.
+//! Repeated data is written once: names, argument names, units and source positions are interned,
+//! the track of an event is the default that [`Sink::select`] sets, and times are deltas on a clock
+//! of the packet sequence's own. A slice of a microsecond, with its place in the source and no
+//! arguments, takes 27 bytes.
 
 use std::borrow::Cow;
 use std::collections::HashMap;

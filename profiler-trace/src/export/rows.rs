@@ -28,7 +28,7 @@ impl<What> Item<What> {
         })
     }
 
-    /// What decides whether another item lies in this one.
+    /// The end and the depth, which decide whether another item lies in this one.
     pub(super) fn ending(&self) -> Ending {
         Ending { end: self.end, depth: self.depth }
     }

@@ -481,8 +481,9 @@ fn last_record(warp: &Warp) -> Option<f64> {
     regions.chain(warp.marks.iter().map(|mark| mark.time.ns)).reduce(f64::max)
 }
 
-/// Where a warp's records are missing: a warp that keeps the first lacks those before its exit, one
-/// that keeps the last those after its entry; the longer stretch without a record tells.
+/// The time at which a warp's records are missing: a warp that keeps the first lacks those before
+/// its exit, one that keeps the last those after its entry; the longer stretch without a record
+/// tells.
 fn where_lost(warp: &Warp, end: f64) -> f64 {
     let regions = warp.regions.iter().map(|region| region.start.ns);
     let first = regions.chain(warp.marks.iter().map(|mark| mark.time.ns)).reduce(f64::min);

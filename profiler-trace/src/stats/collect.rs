@@ -21,8 +21,8 @@ use crate::progress::Progress;
 use crate::source::WarpSource;
 use crate::source::notes;
 
-/// What tells rows apart: the kernel's place in the order of launches, the place, and the node (a
-/// site's index, or a node of the tree of paths).
+/// The key of a row: the kernel's place in the order of launches, the place, and the node (a site's
+/// index, or a node of the tree of paths).
 type Key = (usize, StatsPlace, u32);
 
 /// The counts of a row.
@@ -559,7 +559,7 @@ fn place(by: GroupBy, launch: usize, warp: &Warp) -> StatsPlace {
     }
 }
 
-/// Who records at a site. In a kernel are all of its warps, whoever records the regions in it.
+/// The strategy of a site. All warps are in their kernel, with any strategy of its regions.
 pub(crate) fn site_strategy(trace: &Trace, site: SiteIndex) -> Option<Strategy> {
     let site = trace.sites.get(site.0 as usize)?;
     if site.kind == SiteKind::Kernel { Some(Strategy::Warp) } else { site.strategy }

@@ -24,7 +24,7 @@ pub(super) fn width(f: &fmt::Formatter<'_>) -> Option<usize> {
     }
 }
 
-/// Which columns of a sheet are shown, and how wide those may be that are cut.
+/// The shown columns of a sheet, and the widths of cut columns.
 pub(super) struct Fit<'s> {
     /// Places of the columns.
     pub(super) shown: Vec<usize>,

@@ -1,5 +1,4 @@
-//! What is known of a launch before its records are written: who wrote to which track, and what is
-//! counted over time.
+//! Facts about a launch that its tracks need: the warps on each track, and counts over time.
 
 use std::collections::BTreeMap;
 use std::io;

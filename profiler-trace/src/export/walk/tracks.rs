@@ -59,7 +59,7 @@ impl<'w> Held<'w> {
     }
 }
 
-/// What lanes recorded. What one of them recorded in a row is gathered without looking for it.
+/// The items of lanes. Items of one lane in a row are gathered without a search.
 pub(super) struct Lanes<'w, Key> {
     /// The places of each lane's items.
     places: BTreeMap<Key, usize>,
