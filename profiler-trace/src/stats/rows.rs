@@ -5,7 +5,7 @@ use std::io::{self, BufWriter, Write};
 use serde_json::json;
 
 use super::paths::DEEPER;
-use super::{GroupBy, MarkStats, SiteStats, Stats, Summary};
+use super::{GroupBy, MarkStats, SiteStats, Stats, StatsPlace, Summary};
 use crate::diagnostic::{Diagnostic, Severity};
 use crate::display::push_frame;
 use crate::model::SiteIndex;
@@ -74,34 +74,33 @@ impl Stats {
         writer.flush()
     }
 
-    fn mark_fields<'s>(&'s self, mark: &'s MarkStats) -> [Cell<'s>; 22] {
-        let site = self.sites.get(mark.site.0 as usize);
-        let block = mark.place.block;
-        let value = |figure: fn(&Summary) -> f64| mark.values.as_ref().map(figure).into();
+    /// The cells of a place: launch, SM, block and warp.
+    fn place_cells(place: StatsPlace) -> [Cell<'static>; 6] {
+        let StatsPlace { launch, sm, block, warp } = place;
+        let [x, y, z] = [0, 1, 2].map(|axis| block.map(|block| block[axis]));
+        let launch = launch.map(|launch| launch as u64);
+        [launch.into(), sm.into(), x.into(), y.into(), z.into(), warp.into()]
+    }
+
+    /// The cells of a site's place in the source.
+    fn source_cells(&self, site: SiteIndex) -> [Cell<'_>; 3] {
+        let site = self.sites.get(site.0 as usize);
         [
-            self.name_of(mark.kernel).into(),
-            mark.name.as_str().into(),
-            mark.place.launch.map(|launch| launch as u64).into(),
-            mark.place.sm.into(),
-            block.map(|[x, _, _]| x).into(),
-            block.map(|[_, y, _]| y).into(),
-            block.map(|[_, _, z]| z).into(),
-            mark.place.warp.into(),
-            mark.count.into(),
-            mark.valued.into(),
-            value(|of| of.total),
-            value(|of| of.mean),
-            value(|of| of.standard_deviation),
-            value(|of| of.min),
-            value(|of| of.p50),
-            value(|of| of.p95),
-            value(|of| of.p99),
-            value(|of| of.max),
-            mark.unit.as_deref().into(),
             site.map(|site| site.file.as_str()).into(),
             site.map(|site| site.line).into(),
             site.map(|site| site.module.as_str()).into(),
         ]
+    }
+
+    fn mark_fields<'s>(&'s self, mark: &'s MarkStats) -> Vec<Cell<'s>> {
+        let mut cells = vec![self.name_of(mark.kernel).into(), mark.name.as_str().into()];
+        cells.extend(Self::place_cells(mark.place));
+        cells.extend([mark.count.into(), mark.valued.into()]);
+        // Marks have no mean of a warp.
+        cells.extend(times(mark.values.as_ref()).into_iter().take(8));
+        cells.push(mark.unit.as_deref().into());
+        cells.extend(self.source_cells(mark.site));
+        cells
     }
 
     /// By path, the stack that the row is of, as it stands in folded stacks.
@@ -125,57 +124,28 @@ impl Stats {
         (self.by == GroupBy::Path).then_some(stack)
     }
 
-    fn fields<'s>(&'s self, row: &'s SiteStats) -> [Cell<'s>; 41] {
-        let site = self.sites.get(row.site.0 as usize);
-        let block = row.place.block;
-        let [total_ns, mean_ns, deviation_ns, min_ns, p50_ns, p95_ns, p99_ns, max_ns, warp_ns] =
-            times((row.count > 0).then_some(&row.ns));
-        let [total, mean, deviation, min, p50, p95, p99, max, per_warp] =
-            cycles(row.cycles.as_ref());
-        let throughput = row.throughput.as_ref();
-        [
+    fn fields<'s>(&'s self, row: &'s SiteStats) -> Vec<Cell<'s>> {
+        let mut cells = vec![
             SCHEMA.into(),
             group_name(self.by).into(),
             if row.site == row.kernel { "kernel" } else { "region" }.into(),
             self.name_of(row.kernel).into(),
             row.name.as_str().into(),
             self.path(row).into(),
-            row.place.launch.map(|launch| launch as u64).into(),
-            row.place.sm.into(),
-            block.map(|[x, _, _]| x).into(),
-            block.map(|[_, y, _]| y).into(),
-            block.map(|[_, _, z]| z).into(),
-            row.place.warp.into(),
-            row.count.into(),
-            row.open.into(),
-            row.warps.into(),
-            row.share.into(),
-            total_ns,
-            mean_ns,
-            deviation_ns,
-            min_ns,
-            p50_ns,
-            p95_ns,
-            p99_ns,
-            max_ns,
-            warp_ns,
-            total,
-            mean,
-            deviation,
-            min,
-            p50,
-            p95,
-            p99,
-            max,
-            per_warp,
+        ];
+        cells.extend(Self::place_cells(row.place));
+        cells.extend([row.count.into(), row.open.into(), row.warps.into(), row.share.into()]);
+        cells.extend(times((row.count > 0).then_some(&row.ns)));
+        cells.extend(cycles(row.cycles.as_ref()));
+        let throughput = row.throughput.as_ref();
+        cells.extend([
             throughput.map(|throughput| throughput.total).into(),
             throughput.map(|throughput| throughput.unit.as_str()).into(),
             throughput.map(|throughput| throughput.per_second).into(),
             self.diagnostics.worst().map(Severity::name).into(),
-            site.map(|site| site.file.as_str()).into(),
-            site.map(|site| site.line).into(),
-            site.map(|site| site.module.as_str()).into(),
-        ]
+        ]);
+        cells.extend(self.source_cells(row.site));
+        cells
     }
 }
 
