@@ -132,7 +132,7 @@ pub(crate) fn outlined(
 
 #[cfg(test)]
 mod tests {
-    use profiler_trace::synthetic::{Content, sized};
+    use profiler_test_tools::synthetic::{Content, sized};
     use profiler_trace::{Progress, RecordCost};
 
     use super::{decoder, outline_passes};

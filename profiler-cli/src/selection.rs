@@ -7,7 +7,7 @@ use std::ops::RangeInclusive;
 use std::str::FromStr;
 
 use clap::Args;
-use profiler_trace::{Decoder, Launch, Pattern, Site, Warp};
+use profiler_trace::{Decoder, Launch, Site, Warp, matches_pattern};
 use profiler_wire::header::Dim3;
 
 use crate::console::Console;
@@ -105,9 +105,8 @@ impl LaunchArguments {
             unmet.push(format!("there is no launch {text}: they are 0 to {}", launches.len() - 1));
         }
         for text in &self.kernel {
-            let pattern = Pattern::new(text);
             let names = launches.iter().map(|launch| &sites[launch.kernel.0 as usize].name);
-            if !names.into_iter().any(|name| pattern.matches(name)) {
+            if !names.into_iter().any(|name| matches_pattern(name, text)) {
                 unmet.push(format!("no kernel is called {text}"));
             }
         }
@@ -117,11 +116,11 @@ impl LaunchArguments {
     /// The launches that are meant, of those of a capture.
     pub(crate) fn of(&self, launches: &[Launch], sites: &[Site]) -> Result<Vec<usize>, Error> {
         let kernel = |launch: &Launch| sites[launch.kernel.0 as usize].name.as_str();
-        let patterns: Vec<Pattern> = self.kernel.iter().map(|text| Pattern::new(text)).collect();
+        let patterns = &self.kernel;
         let mut numbers = self.numbers(launches.len())?;
         numbers.retain(|&number| {
             let name = kernel(&launches[number]);
-            patterns.is_empty() || patterns.iter().any(|pattern| pattern.matches(name))
+            patterns.is_empty() || patterns.iter().any(|pattern| matches_pattern(name, pattern))
         });
         if numbers.is_empty() && !patterns.is_empty() {
             let among = if self.launch.is_some() { "of these launches is" } else { "is" };

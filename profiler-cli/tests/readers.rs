@@ -11,8 +11,8 @@ use std::path::PathBuf;
 use std::process::{Command, ExitCode, Stdio};
 
 use libtest_mimic::{Arguments, Failed, Trial};
+use profiler_test_tools::synthetic::{Content, sized};
 use profiler_test_tools::{Missing, announce, are_required};
-use profiler_trace::synthetic::{Content, sized};
 use support::Folder;
 
 /// A test by its name, with the program that it needs, and arguments that this understands.

@@ -1,6 +1,4 @@
-use profiler_trace::{
-    ClockReading, Launch, Mark, Region, RegionRecord, Site, SiteIndex, Time, Value, Warp,
-};
+use profiler_trace::{ClockReading, Launch, Mark, Region, Site, SiteIndex, Time, Value, Warp};
 use profiler_wire::header::Clock;
 use profiler_wire::{SiteKind, Strategy};
 
@@ -126,7 +124,7 @@ impl<T: Fn(usize, usize) -> Ticks> Machine<T> {
                     site,
                     track: None,
                     lane: 0,
-                    record: RegionRecord::Own,
+                    value_in_record: false,
                     depth: u16::from(form != OUTER),
                     start,
                     end,

@@ -31,7 +31,7 @@ fn a_header_is_taken_by_its_whole_halves() {
 /// On the emulator no module is out of reach, and all memory outlives a failure.
 #[cfg(feature = "cuda")]
 mod failed {
-    use profiler_trace::synthetic::{Keep, SyntheticModule, SyntheticWarp};
+    use profiler_test_tools::synthetic::{Keep, SyntheticModule, SyntheticWarp};
     use profiler_trace::{DiagnosticKind as Kind, HostSpanKind, decode};
     use profiler_wire::SiteKind;
     use profiler_wire::site::{Buffer, SiteEntry};

@@ -9,7 +9,7 @@ use profiler_parquet::{
     ArrowOptions, Compression, ParquetOptions, Summary, WriteError, decode_to_arrow,
     decode_to_parquet, schema, write_arrow, write_parquet,
 };
-use profiler_trace::synthetic::{Content, Keep, SyntheticModule, SyntheticWarp, sized};
+use profiler_test_tools::synthetic::{Content, Keep, SyntheticModule, SyntheticWarp, sized};
 use profiler_trace::{Capture, Decoder, MarkIndex, Progress, RecordCost, SiteIndex, Trace, decode};
 use profiler_wire::SiteKind;
 

@@ -8,8 +8,8 @@ use std::io;
 
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 use profiler_report::{ReportOptions, write_flamegraph, write_html};
+use profiler_test_tools::synthetic::{Content, sized};
 use profiler_trace::Decoder;
-use profiler_trace::synthetic::{Content, sized};
 
 fn pages(criterion: &mut Criterion) {
     let mut group = criterion.benchmark_group("page");

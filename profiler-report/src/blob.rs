@@ -40,7 +40,7 @@ pub(crate) fn write(
     let mut steps = Progress::spread(steps, parts.iter().map(|part| part.len()).sum());
     for piece in parts.iter().flat_map(|part| part.chunks(PIECE_BYTES)) {
         encoder.write_all(piece)?;
-        steps.add(piece.len());
+        steps(piece.len());
     }
     encoder.finish()?.finish()?;
     writeln!(writer, "</script>")

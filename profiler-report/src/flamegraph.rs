@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 
 use inferno::flamegraph::{Options, from_lines};
-use profiler_trace::{StackGroup, WarpSource};
+use profiler_trace::{StackGroup, WarpSource, write_folded};
 
 use crate::text::legible;
 
@@ -25,7 +25,7 @@ use crate::text::legible;
 /// more nanoseconds than 64 bits hold.
 pub fn write_flamegraph(trace: &impl WarpSource, writer: impl Write) -> io::Result<()> {
     let mut folded = Vec::new();
-    trace.write_folded_to(&mut folded, StackGroup::Kernel)?;
+    write_folded(trace, &mut folded, StackGroup::Kernel)?;
     let folded = legible(&String::from_utf8_lossy(&folded));
     let mut options = Options::default();
     options.title = legible(&crate::page::kernels(trace.outline()));

@@ -136,7 +136,7 @@ mod tests {
             site: SiteIndex(site),
             track: None,
             lane: 0,
-            record: profiler_trace::RegionRecord::Own,
+            value_in_record: false,
             depth,
             start: time(start),
             end: end.map(time),

@@ -11,7 +11,7 @@ pub(crate) struct Rows {
 
 impl Rows {
     pub(crate) fn new(source: &impl WarpSource) -> Self {
-        let stats = source.stats_of(&StatsQuery::new());
+        let stats = Stats::of(source, &StatsQuery::new());
         let rows = stats.rows.iter().enumerate();
         let sites = rows.flat_map(|(at, row)| row.sites.iter().map(move |site| (at, row, site)));
         let mut of: Vec<_> = sites.map(|(at, row, site)| ((row.kernel, *site), at)).collect();

@@ -30,7 +30,7 @@ pub(crate) fn of_detail(trace: &Trace, bytes: usize) -> usize {
 
 #[cfg(test)]
 mod tests {
-    use profiler_trace::synthetic::{Content, sized};
+    use profiler_test_tools::synthetic::{Content, sized};
     use profiler_trace::{Decoder, Progress};
 
     use super::{of_detail, of_warps};

@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use std::io::{self, Write};
 
 use profiler_report::{ReportOptions, write_flamegraph, write_html};
-use profiler_trace::synthetic::{Content, Keep, SyntheticModule, SyntheticWarp, sized};
+use profiler_test_tools::synthetic::{Content, Keep, SyntheticModule, SyntheticWarp, sized};
 use profiler_trace::{
     Decoder, HostSpan, HostSpanKind, Progress, RecordCost, SiteIndex, StackGroup, Trace,
     WarpSource, decode,
@@ -316,7 +316,7 @@ fn a_page_without_the_cost_of_recording_has_no_balance() {
     assert!(recorded.contains("\"curves\":[{") && without.contains("\"curves\":[]"));
     let said = "subtracted from the times of each warp by itself";
     assert!(without_section.contains(said) && !recorded.contains(said));
-    let fact = "times of several warps are not on one axis any more, but apart";
+    let fact = "times of different warps are not on one axis any more";
     assert!(without.contains(fact) && !recorded.contains(fact));
 }
 

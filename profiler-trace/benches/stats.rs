@@ -94,7 +94,7 @@ fn trace(regions: usize) -> Trace {
                     site: SiteIndex(site),
                     track: None,
                     lane: 0,
-                    record: profiler_trace::RegionRecord::Own,
+                    value_in_record: false,
                     depth: u16::from(site != 1),
                     start: time(at),
                     end: Some(time(end)),

@@ -15,7 +15,7 @@ use criterion::measurement::WallTime;
 use criterion::{
     BenchmarkGroup, BenchmarkId, Criterion, Throughput, criterion_group, criterion_main,
 };
-use profiler_trace::synthetic::{Content, sized};
+use profiler_test_tools::synthetic::{Content, sized};
 use profiler_trace::{Capture, Decoder, ExportOptions, StackGroup, Trace};
 
 const SIZES: [u64; 3] = [10_000, 1_000_000, 10_000_000];

@@ -14,8 +14,8 @@ use std::io::{self, Write};
 use std::num::NonZeroUsize;
 use std::time::Instant;
 
-use profiler_trace::synthetic::{Content, sized};
-use profiler_trace::{Capture, Decoder, ExportOptions, RecordCost, StatsQuery, WarpSource};
+use profiler_test_tools::synthetic::{Content, sized};
+use profiler_trace::{Capture, Decoder, ExportOptions, RecordCost, StatsQuery};
 
 type Step = fn(&Capture, &Decoder<'_>, &mut Counted) -> io::Result<()>;
 

@@ -4,7 +4,7 @@
 //! cargo run --release -p profiler-trace --example synthetic_capture -- 1000000 million.capture
 //! ```
 
-use profiler_trace::synthetic::{Content, sized};
+use profiler_test_tools::synthetic::{Content, sized};
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let usage = "usage: synthetic_capture RECORDS FILE";

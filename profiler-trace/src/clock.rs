@@ -46,7 +46,7 @@ mod string;
 
 use std::collections::BTreeMap;
 
-use crate::diagnostic::{Diagnostic, DiagnosticKind, Diagnostics};
+use crate::diagnostic::{DiagnosticKind, Diagnostics};
 use hull::Hull;
 use string::{Gate, Place};
 
@@ -164,12 +164,7 @@ impl ClockMap {
             }
             sms.insert(points[0].sm, map);
         }
-        diagnostics.add(Diagnostic {
-            kind: DiagnosticKind::ClockChanged,
-            count: lines,
-            number: 0,
-            place: None,
-        });
+        diagnostics.note_count(DiagnosticKind::ClockChanged, lines, None);
         Self { origin, step, step_at_most, alignment, slope, known, sms }
     }
 
@@ -215,7 +210,7 @@ struct SegmentLine {
     cycles: u64,
     length: f64,
     ns: f64,
-    /// How far the next knot is.
+    /// The distance of the next knot.
     rise: f64,
     /// Of the next knot.
     last_ns: f64,
@@ -321,7 +316,7 @@ struct Point {
     ns: f64,
 }
 
-/// What the map of an SM is fitted around.
+/// The line that the map of an SM is fitted around.
 #[derive(Clone, Copy, Debug)]
 struct Line {
     /// Nanoseconds per cycle.

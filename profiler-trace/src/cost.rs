@@ -2,34 +2,35 @@
 
 use std::collections::HashMap;
 
+use profiler_wire::Strategy;
 use profiler_wire::header::Clock;
 
-use crate::diagnostic::{Diagnostic, DiagnosticKind, Location};
+use crate::diagnostic::{DiagnosticKind, Location};
 use crate::model::{Buffer, Launch, Region, Site, SiteIndex, Time, Trace, Warp};
-use crate::record_cost::{Election, FormCosts, RecordCost, StampCost};
+use crate::record_cost::{FormCosts, RecordCost, StampCost};
 
 /// Up to so many recording warps of an SM the promise of [`Trace::subtract_record_cost`] holds.
 const WARPS_MAX: i32 = 4;
 
 impl Trace {
-    /// Takes out of all times what recording cost, by the table in [`Trace::record_cost`].
+    /// Subtracts the cost of recording from all times, by the table in [`Trace::record_cost`].
     ///
-    /// Where up to four warps of an SM record, mean lengths of regions are then right to 8 cycles,
-    /// nested up to eight deep. [`DiagnosticKind::CostIsRough`] says where more warps recorded, or
-    /// several lanes of a warp at once: there some of the cost stays in the times. [`RecordCost`]
+    /// If up to four warps of an SM record, mean lengths of regions are then right to 8 cycles,
+    /// nested up to eight deep. If more warps recorded, or several lanes of a warp at once, some of
+    /// the cost stays in the times, and [`DiagnosticKind::CostIsRough`] counts it. [`RecordCost`]
     /// describes the model and its limits.
     ///
     /// Each warp gets a compressed time axis of its own, on which order and nesting stay. (On the
-    /// emulator each lane has a clock of its own, hence an axis of its own.) Times of one warp can be
-    /// compared, but two warps drift apart by what each recorded. Launches keep their extent. So ask
-    /// the trace as it was recorded about times between warps: [`Trace::balance`],
+    /// emulator each lane has a clock of its own, hence an axis of its own.) Times of one warp can
+    /// be compared, but two warps drift apart by the cost of their records. Launches keep their
+    /// extent. So ask the trace as it was recorded about times between warps: [`Trace::balance`],
     /// [`Trace::released_waits`], [`Trace::waits`] and [`Trace::critical_path`].
     ///
     /// With `buffer = host` the cost on an idle bus is subtracted, which
     /// [`DiagnosticKind::CostOfIdleBus`] says. If the cost is not known, nothing is subtracted, and
-    /// [`DiagnosticKind::CostUnknown`] counts it. Times never cross: where less time passed than
-    /// recording costs, they fall together, and [`DiagnosticKind::CostExceedsDuration`] counts it. A
-    /// second call does nothing.
+    /// [`DiagnosticKind::CostUnknown`] counts it. Times never cross: if less time passed than
+    /// recording costs, they fall together, and [`DiagnosticKind::CostExceedsDuration`] counts it.
+    /// A second call does nothing.
     pub fn subtract_record_cost(&mut self) {
         self.note_crowded_warps();
         self.subtract_from_each_warp();
@@ -98,8 +99,7 @@ impl Trace {
                 self.diagnostics.note(DiagnosticKind::CostIsRough, place);
             }
         }
-        let kind = DiagnosticKind::CostExceedsDuration;
-        self.diagnostics.add(Diagnostic { kind, count: crossed, number: 0, place: None });
+        self.diagnostics.note_count(DiagnosticKind::CostExceedsDuration, crossed, None);
         self.cost_subtracted = true;
     }
 }
@@ -111,10 +111,10 @@ fn buffer_of(warp: &Warp, launches: &[Launch], sites: &[Site]) -> Buffer {
     kernel.map_or(Buffer::Global, |kernel| kernel.buffer)
 }
 
-/// What happened while times were moved.
+/// Findings while times were moved.
 #[derive(Default)]
 struct Compressed {
-    /// How often times would have crossed.
+    /// The number of times that would have crossed.
     crossed: u64,
     lanes_stored_at_once: bool,
 }
@@ -234,7 +234,7 @@ enum Stamped {
 struct Stamp {
     time: Time,
     stamped: Stamped,
-    election: Election,
+    strategy: Strategy,
 }
 
 impl Stamp {
@@ -264,9 +264,9 @@ fn stamps(
     buffer: Buffer,
     compressed: &mut Compressed,
 ) -> (Vec<Stamp>, Vec<usize>) {
-    let election_at = |site: SiteIndex| {
+    let strategy_at = |site: SiteIndex| {
         let of_site = sites.get(site.0 as usize).and_then(|site| site.strategy);
-        Election::of(of_site.unwrap_or(warp.strategy))
+        of_site.unwrap_or(warp.strategy)
     };
     let has_lanes = moments.iter().any(|moment| moment.lane != moments[0].lane);
     let mut stamps: Vec<Stamp> = Vec::with_capacity(moments.len());
@@ -275,28 +275,26 @@ fn stamps(
     let (mut times, mut taken) = (HashMap::new(), HashMap::new());
     let mut ticks = 0;
     for moment in moments {
-        let (stamped, election, time) = match moment.bound {
+        let (stamped, strategy, time) = match moment.bound {
             Bound::Start(index) => {
                 let region = &warp.regions[index];
-                (Stamped::Start(region.site), election_at(region.site), region.start)
+                (Stamped::Start(region.site), strategy_at(region.site), region.start)
             }
             Bound::End(index) => {
                 let region = &warp.regions[index];
                 let stamped = Stamped::End(region.site, region.has_value_apart());
-                (stamped, election_at(region.site), region.end.unwrap_or(region.start))
+                (stamped, strategy_at(region.site), region.end.unwrap_or(region.start))
             }
             Bound::Mark(index) => {
                 let mark = &warp.marks[index];
-                (Stamped::Mark(mark.site), election_at(mark.site), mark.time)
+                (Stamped::Mark(mark.site), strategy_at(mark.site), mark.time)
             }
             // An anchor has no site that would say who takes it.
-            Bound::Anchor(index) => {
-                (Stamped::Anchor, Election::of(warp.strategy), warp.anchors[index].time)
-            }
+            Bound::Anchor(index) => (Stamped::Anchor, warp.strategy, warp.anchors[index].time),
         };
         let mut index = stamps.len();
         // One instruction stamps for all lanes. Elected lanes stamp each by itself.
-        if has_lanes && election == Election::OneLane {
+        if has_lanes && strategy != Strategy::Elected {
             if ticks != moment.ticks {
                 ticks = moment.ticks;
                 times.clear();
@@ -307,7 +305,7 @@ fn stamps(
             *time += 1;
         }
         if index == stamps.len() {
-            stamps.push(Stamp { time, stamped, election });
+            stamps.push(Stamp { time, stamped, strategy });
         } else {
             compressed.lanes_stored_at_once |= buffer == Buffer::Host || !stamps[index].is_begin();
         }
@@ -319,9 +317,9 @@ fn stamps(
 /// A stamp that may hold up those after it.
 #[derive(Clone, Copy)]
 struct Holder {
-    /// What has passed since.
+    /// The time since.
     passed: f64,
-    /// What it cost after it and all stamps since cost, each for itself.
+    /// Its cost after it and the costs of all stamps since, each for itself.
     apart: f64,
     /// Whether a region began by it or since.
     begun: bool,
@@ -331,18 +329,20 @@ struct Holder {
 /// warp's entry.
 #[derive(Clone)]
 struct TimeCompressor {
+    /// In cycles.
     cost: RecordCost,
+    ticks_per_cycle: f64,
     buffer: Buffer,
     entry: Time,
     ns_per_tick: f64,
     /// How far apart two readings of the clock may be that were taken at one time.
     step: f64,
-    /// When the last stamp was read, and where it moved to.
+    /// The time of the last stamp, and the time that it moved to.
     read: f64,
     at: f64,
-    /// What the last stamp cost after it.
+    /// The cost of the last stamp after it.
     after: f64,
-    /// What did not seem to have passed, because of the clock's step, and is still to be cut.
+    /// Cost that is still to be cut, because the clock's step hid it.
     owed: f64,
     /// The last stamp.
     previous: Option<Stamped>,
@@ -363,15 +363,16 @@ impl TimeCompressor {
         timer_step_ns: f64,
     ) -> Option<Self> {
         let entry = warp.entry;
-        let (cost, ns_per_tick, step) = match (warp.clock, warp.exit) {
-            (Clock::GlobalTimer, _) => (cost.scaled(ns_per_cycle?), 1.0, timer_step_ns),
+        let (ticks_per_cycle, ns_per_tick, step) = match (warp.clock, warp.exit) {
+            (Clock::GlobalTimer, _) => (ns_per_cycle?, 1.0, timer_step_ns),
             (Clock::Cycles, Some(exit)) if exit.ticks > entry.ticks && exit.ns > entry.ns => {
-                (cost, (exit.ns - entry.ns) / (exit.ticks - entry.ticks) as f64, 0.0)
+                (1.0, (exit.ns - entry.ns) / (exit.ticks - entry.ticks) as f64, 0.0)
             }
-            (Clock::Cycles, _) => (cost, ns_per_cycle.unwrap_or(1.0), 0.0),
+            (Clock::Cycles, _) => (1.0, ns_per_cycle.unwrap_or(1.0), 0.0),
         };
         Some(Self {
             cost,
+            ticks_per_cycle,
             buffer,
             entry,
             ns_per_tick,
@@ -390,7 +391,7 @@ impl TimeCompressor {
 
     /// Cuts out what a stamp cost, and moves it.
     fn stamp(&mut self, stamp: &Stamp) -> Time {
-        let cost = stamp.cost(self.cost.of(stamp.election));
+        let cost = stamp.cost(self.cost.of(stamp.strategy)).scaled(self.ticks_per_cycle);
         let apart = self.after + cost.before_ticks;
         let read = self.since_entry(stamp.time);
         let gap = read - self.read;
@@ -422,7 +423,7 @@ impl TimeCompressor {
         if self.step > 0.0 && !is_nest {
             return false;
         }
-        let waits = &self.cost.of(stamp.election).waits;
+        let waits = &self.cost.of(stamp.strategy).waits;
         let wait_for = |stored: Holder| match (stamp.is_begin(), stored.begun) {
             (true, _) => waits.begin,
             (false, true) => waits.end,
@@ -432,7 +433,9 @@ impl TimeCompressor {
         let begun = self.begun.map(|begun| (begun, waits.nested));
         [stored, begun].into_iter().flatten().any(|(holder, wait)| {
             let beyond_apart = holder.passed - holder.apart - self.step;
-            wait.reach_ticks(self.buffer).is_some_and(|reach| beyond_apart <= reach)
+            wait.scaled(self.ticks_per_cycle)
+                .reach_ticks(self.buffer)
+                .is_some_and(|reach| beyond_apart <= reach)
         })
     }
 

@@ -1,4 +1,4 @@
-//! What was lost or odd in a capture: counted, placed, and said with its remedy.
+//! Diagnostics: everything lost or odd in a capture, with a count, a place and help.
 
 mod sentences;
 
@@ -6,7 +6,7 @@ use std::fmt;
 
 use serde_json::{Value, json};
 
-/// How much a diagnostic touches the numbers of the trace.
+/// How much a diagnostic affects the numbers of the trace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Severity {
     /// Good to know; every number is right.
@@ -18,7 +18,7 @@ pub enum Severity {
 }
 
 impl Severity {
-    /// As it is called wherever diagnostics are shown or written: `note`, `warning` or `error`.
+    /// Its name in all outputs: `note`, `warning` or `error`.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -29,12 +29,12 @@ impl Severity {
     }
 }
 
-/// Where something was seen first.
+/// The place where something was seen first.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Location {
     /// Index of the module in the capture.
     pub module: usize,
-    /// The slot, where it is about one.
+    /// The slot, if it is about one.
     pub slot: Option<u32>,
     /// The lane of the slot.
     pub lane: Option<u8>,
@@ -60,8 +60,8 @@ impl fmt::Display for Location {
 
 macro_rules! kinds {
     ($($(#[doc = $doc:literal])+ $kind:ident $name:literal $severity:ident $($loss:ident)?,)+) => {
-        /// What a diagnostic is about. The meaning of [`Diagnostic::count`] and of
-        /// [`Diagnostic::number`] is given with each kind.
+        /// The kind of a diagnostic. Each kind gives the meaning of [`Diagnostic::count`] and of
+        /// [`Diagnostic::number`].
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
         #[non_exhaustive]
         pub enum DiagnosticKind {
@@ -78,7 +78,7 @@ macro_rules! kinds {
                 match self { $(Self::$kind => $name,)+ }
             }
 
-            /// What it is about, in a sentence without its full stop: the first of its documentation.
+            /// The first sentence of its documentation, without the full stop.
             #[must_use]
             pub fn meaning(self) -> &'static str {
                 let all = match self { $(Self::$kind => concat!($($doc),+),)+ };
@@ -86,13 +86,13 @@ macro_rules! kinds {
                 first.trim().trim_end_matches('.')
             }
 
-            /// How much it touches the numbers.
+            /// How much it affects the numbers.
             #[must_use]
             pub const fn severity(self) -> Severity {
                 match self { $(Self::$kind => Severity::$severity,)+ }
             }
 
-            /// Whether it says that something was recorded and is not here.
+            /// Whether something was recorded and is not here.
             #[must_use]
             pub const fn is_loss(self) -> bool {
                 match self { $(Self::$kind => kinds!(@is_loss $($loss)?),)+ }
@@ -108,113 +108,108 @@ kinds! {
     BufferTooSmall "buffer-too-small" Warning loss,
     /// Records that did not fit the buffers of other lanes. Number: units a buffer would need.
     LaneBufferTooSmall "lane-buffer-too-small" Warning loss,
-    /// Lanes that filled a room for the first records and left no count, so that what did not fit is
-    /// not known. Number: units of a buffer of twice the size.
+    /// Lanes that filled a buffer for the first records and left no count, so that the number of lost records
+    /// is not known. Number: units of a buffer of twice the size.
     BufferFull "buffer-full" Warning loss,
     /// Warps that found no slot. Number: slots that would do.
     NoSlot "no-slot" Warning loss,
     /// Records of warps without a slot and of lanes without a buffer.
     RecordsWithoutBuffer "records-without-buffer" Warning loss,
-    /// Records of lanes without a buffer, where every warp had a slot.
+    /// Records of lanes without a buffer, if every warp had a slot.
     LanesWithoutBuffer "lanes-without-buffer" Warning loss,
     /// Values and readings of both clocks that did not fit, though the record before them may have.
     ValuesLost "values-lost" Warning loss,
-    /// Modules in which nothing was recorded, of whose blocks and warps the session took only some.
+    /// Modules without a record, if the session took only some blocks and warps.
     NothingSelected "nothing-selected" Info,
     /// Lanes whose count of units stopped at its largest value.
     CountSaturated "count-saturated" Error loss,
     /// Lanes that kept more records than their count says they emitted.
     CountMismatch "count-mismatch" Error,
-    /// A kernel failed, and what it recorded until then is here. Number: what the CUDA driver called
-    /// the failure; 0 where that is not known.
+    /// A kernel failed, and its records from before are here. Number: the error code of the CUDA driver; 0 if
+    /// it is not known.
     KernelFailed "kernel-failed" Warning,
-    /// Modules whose records were in device memory, which a kernel that failed took with it.
+    /// Modules whose records were in device memory and are gone, because a kernel failed.
     RecordsGone "records-gone" Warning loss,
     /// The records were read while kernels ran.
     KernelRunning "kernel-running" Info,
     /// Warps that entered the kernel and never left it.
     WarpNeverLeft "warp-never-left" Warning,
-    /// Lanes that recorded and never left the kernel, in warps whose lane 0 did.
+    /// Lanes that recorded and never left the kernel, although lane 0 of their warp left.
     LaneNeverLeft "lane-never-left" Warning,
     /// Regions without an end.
     OpenRegion "open-region" Warning,
     /// Values that belong to no region.
     OrphanedValue "orphaned-value" Warning,
-    /// Records and warps whose track has a number beyond what a record holds, so that they lie on the track
-    /// of all such numbers.
+    /// Records and warps whose track number is too large for a record. They lie on one track for all such
+    /// numbers.
     TrackOutOfRange "track-out-of-range" Warning,
-    /// Regions that take a name of a list by an index beyond its last. They are called
-    /// `LIST[out of range]`. Which index it was is not recorded. Number: how many names the first such list
-    /// has.
+    /// Regions that take their name from a list by an index beyond its end. They are called
+    /// `LIST[out of range]`. The index is not recorded. Number: the length of the first such list.
     NameOutOfRange "name-out-of-range" Warning,
     /// Units below the count that were never written.
     UnwrittenUnit "unwritten-unit" Error,
-    /// Units, of lanes that had not left the kernel, that were not there yet, or only in part, though
-    /// later ones were.
+    /// Units of lanes that had not left the kernel, which were still on the way to memory although later ones
+    /// had arrived.
     UnitInFlight "unit-in-flight" Warning,
-    /// Units that are no record.
+    /// Units that are not records.
     DamagedUnit "damaged-unit" Error,
     /// Records of a site that the module does not have. Number: the first such id.
     UnknownSite "unknown-site" Error,
-    /// Records whose kind does not go with their site, such as a mark at a region's site.
+    /// Records that do not fit the kind of their site, such as a mark at a region's site.
     KindMismatch "kind-mismatch" Error,
     /// Units that were written earlier than the unit before them, and regions that would end after
     /// their warp left the kernel.
     TimeNotMonotonic "time-not-monotonic" Error,
     /// Lanes in which a gap of 2^40 ticks or more may hide, between two records or within a region.
     AmbiguousWrap "ambiguous-wrap" Error,
-    /// Regions of lanes other than lane 0 that end after lane 0 left the kernel, which is when their warp is
-    /// taken to have left.
+    /// Regions of lanes other than lane 0 that end after lane 0 left the kernel, which counts as the exit of
+    /// the warp.
     RegionAfterExit "region-after-exit" Warning,
     /// Regions that seem to begin before their warp entered the kernel.
     StartBeforeEntry "start-before-entry" Error,
     /// Headers of another wire version than their launch descriptor. Number: the first such version.
     HeaderVersion "header-version" Error,
-    /// Headers that are none.
+    /// Slot headers that are damaged.
     DamagedHeader "damaged-header" Error,
-    /// Headers whose kernel is not a kernel of the module. Number: the first such id.
+    /// Headers whose kernel the module does not have. Number: the first such id.
     UnknownKernel "unknown-kernel" Error,
     /// Headers with an unknown strategy. Number: its code.
     UnknownStrategy "unknown-strategy" Error,
     /// A descriptor that cannot be right. Number: the wire version that it names.
     DamagedDescriptor "damaged-descriptor" Error,
-    /// Arrays that end before the slots in use do. Count: slots or lanes touched.
+    /// Arrays that end before the slots in use do. Count: slots or lanes affected.
     TruncatedCapture "truncated-capture" Error loss,
-    /// What was found wrong with the file that the capture was read from. It may have cost nothing.
-    /// Count: the length of [`Capture::damage`](crate::Capture::damage).
+    /// Damage to the file that the capture was read from. It may have cost nothing. Count: the length of [`Capture::damage`](crate::Capture::damage).
     DamagedCapture "damaged-capture" Warning,
-    /// Slots, used or not, whose headers lay in parts of that file that are missing.
+    /// Slots, used or not, whose headers lay in missing parts of the file.
     UnreadableSlot "unreadable-slot" Error loss,
-    /// Lanes, used or not, whose buffers or counts lay in such parts.
+    /// Lanes, used or not, whose buffers or counts lay in missing parts of the file.
     UnreadableRecords "unreadable-records" Error loss,
     /// SMs whose clock readings contradict each other.
     ClockContradiction "clock-contradiction" Error,
-    /// SMs with one clock reading only, which took the frequency of the others.
+    /// SMs with a single clock reading, which took the frequency of the others.
     ClockPooled "clock-pooled" Info,
-    /// Too little was recorded to know the clock's frequency well. Number: the MHz that were taken.
+    /// The clock's frequency is not known well. Number: the MHz that were taken.
     ClockUncertain "clock-uncertain" Error,
-    /// The SMs did not run at one steady frequency. Count: lines of the map of the SM that needed most.
+    /// The SMs did not run at one steady frequency. Count: the most lines that map the clock of one SM.
     ClockChanged "clock-changed" Info,
-    /// SMs on which a warp recorded for more than ten milliseconds without a reading of both clocks, so
-    /// that a change of the frequency there is not seen. Number: the milliseconds of the longest such
-    /// time.
+    /// SMs on which a warp recorded for more than ten milliseconds without a reading of both clocks. A change
+    /// of the frequency there is not seen. Number: the longest such time in milliseconds.
     ClockUnread "clock-unread" Info,
-    /// Waits without a signal before them.
+    /// Waits without an earlier signal.
     WaitWithoutSignal "wait-without-signal" Info,
-    /// Regions whose recording cost exceeds what they lasted.
+    /// Regions whose recording cost more than they lasted.
     CostExceedsDuration "cost-exceeds-duration" Warning,
-    /// Warps from whose times the cost of recording was subtracted only in part, since more than four
-    /// warps of their SM recorded, or several of their lanes stored a record each at once. Warps of
-    /// which both is true count twice.
+    /// Warps from whose times the cost of recording was subtracted only in part, because more than four
+    /// warps of their SM recorded, or because several of their lanes stored records at once. If both is true,
+    /// a warp counts twice.
     CostIsRough "cost-is-rough" Warning,
-    /// Warps whose records went to the memory of the host, from whose times was subtracted what these cost
-    /// while the bus is idle.
+    /// Warps that recorded into host memory. The cost on an idle bus was subtracted from their times.
     CostOfIdleBus "cost-of-idle-bus" Info,
-    /// The cost of a record was to be subtracted but is not known, or not for these warps: nothing was
-    /// subtracted from them.
+    /// The cost of a record is not known, or not for these warps. Nothing was subtracted from them.
     CostUnknown "cost-unknown" Warning,
-    /// Kernels of which fewer blocks fit an SM with annotations than without. Number: the blocks that
-    /// fit with them, of the first such kernel.
+    /// Kernels whose annotations let fewer blocks fit an SM. Number: the blocks that fit with annotations, of
+    /// the first such kernel.
     OccupancyDrop "occupancy-drop" Warning,
     /// Traces of different devices were merged.
     DevicesDiffer "devices-differ" Error,
@@ -222,27 +217,27 @@ kinds! {
     CostSubtractedInPart "cost-subtracted-in-part" Error,
 }
 
-/// Something lost or odd: how often, and where first. `Display` says it in a sentence, with the remedy.
+/// Something lost or odd, with its count and first place. `Display` gives the finding and the help.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Diagnostic {
-    /// What it is about.
+    /// Its kind.
     pub kind: DiagnosticKind,
-    /// How often; of what, says the kind.
+    /// How often; the kind gives the things that are counted.
     pub count: u64,
-    /// A number that goes with the kind, such as the capacity that would do.
+    /// A number whose meaning depends on the kind, such as a sufficient capacity.
     pub number: u64,
-    /// Where it was seen first.
+    /// The place where it was seen first.
     pub place: Option<Location>,
 }
 
 impl Diagnostic {
-    /// How much it touches the numbers of the trace.
+    /// How much it affects the numbers of the trace.
     #[must_use]
     pub const fn severity(&self) -> Severity {
         self.kind.severity()
     }
 
-    /// An object for programs: its name, severity, count, number and text, and where it was seen first.
+    /// A JSON object with `kind`, `severity`, `count`, `number`, `first` (its place) and `text`.
     #[must_use]
     pub fn to_json(&self) -> Value {
         json!({
@@ -261,7 +256,7 @@ impl Diagnostic {
     }
 }
 
-/// What was lost or odd in a trace: at most one entry of each kind.
+/// Everything lost or odd in a trace: at most one entry of each kind.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Diagnostics {
     /// The entries, in the order in which each was first seen.
@@ -274,8 +269,13 @@ impl Diagnostics {
         self.add(Diagnostic { kind, count: 1, number: 0, place });
     }
 
-    /// Counts something once, with a number. For sizes that would do, the largest is kept,
-    /// otherwise the first.
+    /// Counts something so often.
+    pub(crate) fn note_count(&mut self, kind: DiagnosticKind, count: u64, place: Option<Location>) {
+        self.add(Diagnostic { kind, count, number: 0, place });
+    }
+
+    /// Counts something once, with a number. Of sufficient sizes the largest is kept, of other numbers the
+    /// first.
     pub(crate) fn note_number(
         &mut self,
         kind: DiagnosticKind,
@@ -320,12 +320,12 @@ impl Diagnostics {
         self.list.iter().find(|diagnostic| diagnostic.kind == kind)
     }
 
-    /// All but [`DiagnosticKind::ClockChanged`], which nearly every capture of a GPU has.
+    /// All entries but [`DiagnosticKind::ClockChanged`], which nearly every capture of a GPU has.
     pub fn notable(&self) -> impl Iterator<Item = &Diagnostic> {
         self.list.iter().filter(|diagnostic| diagnostic.kind != DiagnosticKind::ClockChanged)
     }
 
-    /// How often a kind was seen.
+    /// The count of a kind.
     #[must_use]
     pub fn count(&self, kind: DiagnosticKind) -> u64 {
         self.get(kind).map_or(0, |diagnostic| diagnostic.count)
@@ -337,7 +337,7 @@ impl Diagnostics {
         self.list.is_empty()
     }
 
-    /// The gravest entry's severity.
+    /// The severity of the worst entry.
     #[must_use]
     pub fn worst(&self) -> Option<Severity> {
         self.list.iter().map(Diagnostic::severity).max()

@@ -9,7 +9,7 @@ use profiler_wire::header::{Clock, Dim3};
 use crate::diagnostic::{Diagnostic, DiagnosticKind, Location};
 use crate::model::{Edge, Mark, MarkIndex, Trace, Value, Warp};
 
-/// What a signal and its wait have in common: the name, by its number in [`names`], and the key.
+/// The channel of a signal and its wait: the name, by its number in [`names`], and the key.
 type Channel = (usize, Option<Key>);
 
 /// A key by what it means, so that an unsigned 5 signals a signed 5.
@@ -29,8 +29,8 @@ fn key(value: Value) -> Key {
     }
 }
 
-/// What the signals of one list have in common: the block, unless they are of all blocks, and the channel.
-/// In this order, so that the lists of a block lie beside each other.
+/// The key of a list of signals: the block, unless they are of all blocks, and the channel. In this
+/// order, so that the lists of a block lie beside each other.
 type List = (Option<Dim3>, Channel);
 
 /// A signal, in a list with those that may have released the same wait.

@@ -26,7 +26,7 @@ pub(crate) use debug_as_display;
 pub struct FileError {
     /// The file.
     pub path: PathBuf,
-    /// What the system said.
+    /// The error of the system.
     pub source: io::Error,
 }
 

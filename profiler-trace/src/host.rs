@@ -1,35 +1,35 @@
-//! What threads of the host did, and when that was on the axis of the GPU's timer.
+//! Spans of host threads, on the axis of the GPU's timer.
 
 use std::collections::HashMap;
 use std::fmt;
 
-use crate::export::text::counted;
+use crate::display::counted;
 use crate::model::{Launch, Site};
 use crate::units::duration;
 
-/// What a session recorded of its host, as it was recorded: the times are of the host's clock.
+/// The host's part of a session, as it was recorded, with times of the host's clock.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct HostCapture {
     /// Readings of both clocks, in order of time.
     pub clock: Vec<ClockPair>,
     /// Names of the threads that recorded.
     pub threads: Vec<String>,
-    /// What they did, in any order.
+    /// Their spans, in any order.
     pub spans: Vec<HostRecord>,
 }
 
-/// What both clocks said at one moment.
+/// A reading of both clocks at one moment.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct ClockPair {
     /// The host's monotonic clock, in nanoseconds from a moment of its own.
     pub host_ns: u64,
     /// `%globaltimer`, in nanoseconds.
     pub device_ns: u64,
-    /// How far from each other the two may have been read, in nanoseconds.
+    /// The largest possible time between the two readings, in nanoseconds.
     pub uncertainty_ns: f64,
 }
 
-/// What one thread did from one moment to another.
+/// A span of a host thread, as it was recorded.
 #[derive(Clone, Debug, PartialEq)]
 pub struct HostRecord {
     /// Index into [`HostCapture::threads`].
@@ -38,56 +38,56 @@ pub struct HostRecord {
     pub name: String,
     /// Whether it is the call that launched a kernel. A call that was refused is none.
     pub is_launch: bool,
-    /// When it began, in nanoseconds of [`ClockPair::host_ns`].
+    /// Its begin, in nanoseconds of [`ClockPair::host_ns`].
     pub start_ns: u64,
-    /// When it ended.
+    /// Its end.
     pub end_ns: u64,
 }
 
-/// What the host did, on the trace's axis.
+/// The spans of the host, on the trace's axis.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct HostTrace {
     /// The threads that recorded something.
     pub threads: Vec<HostThread>,
-    /// How far all times here may be from those of the GPU where both clocks were read, in
-    /// nanoseconds. Between two readings the clocks are taken to run evenly.
+    /// The largest possible error of these times against those of the GPU at the readings of both
+    /// clocks, in nanoseconds. Between two readings the clocks are assumed to run evenly.
     pub uncertainty_ns: f64,
 }
 
-/// What a thread of the host did.
+/// A thread of the host and its spans.
 #[derive(Clone, Debug, PartialEq)]
 pub struct HostThread {
     /// Its name.
     pub name: String,
-    /// What it did, in order of their begin; of two that begin together, the longer first.
+    /// Its spans in order of their begin; of two that begin together, the longer first.
     pub spans: Vec<HostSpan>,
 }
 
-/// Something that a thread of the host did.
+/// A span of a host thread.
 #[derive(Clone, Debug, PartialEq)]
 pub struct HostSpan {
     /// Its name; of a launch, the kernel's.
     pub name: String,
-    /// When it began, in nanoseconds on the trace's axis; it may be before 0.
+    /// Its begin, in nanoseconds on the trace's axis; it may be before 0.
     pub start_ns: f64,
-    /// When it ended.
+    /// Its end.
     pub end_ns: f64,
-    /// What it was.
+    /// Its kind.
     pub kind: HostSpanKind,
 }
 
-/// What a span of the host was.
+/// The kind of a span.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum HostSpanKind {
-    /// What the program named.
+    /// A span that the program named.
     Span,
-    /// The call that launched a kernel. With it the index into
-    /// [`Trace::launches`](crate::Trace::launches), where it is certain which launch that was: as
+    /// The call that launched a kernel, with the index into
+    /// [`Trace::launches`](crate::Trace::launches) if the launch is certain. It is certain if as
     /// many launches of the kernel were recorded as called, and each has a
-    /// [number](Launch::grid_id) of its own, by which they follow each other in the order of the
-    /// calls, whatever their streams. It is not where the kernel was also launched past the session
-    /// or replayed by a CUDA graph, where no warp of a launch was recorded, or where the compiler
-    /// chose the kernel's name in the module, as it does for a generic kernel.
+    /// [number](Launch::grid_id) of its own, which gives the order of the calls in all streams. It
+    /// is not certain if the kernel was also launched outside the session or replayed by a CUDA
+    /// graph, if no warp of a launch was recorded, or if the compiler chose the kernel's name in
+    /// the module (as for a generic kernel).
     Launch(Option<usize>),
 }
 
@@ -103,7 +103,7 @@ impl HostTrace {
         self.threads.iter().flat_map(|thread| &thread.spans)
     }
 
-    /// Puts what was recorded onto the axis that begins at `origin`, a reading of the timer.
+    /// Moves the recorded spans to the axis that begins at `origin`, a reading of the timer.
     pub(crate) fn new(
         capture: &HostCapture,
         origin: u64,
@@ -138,7 +138,7 @@ impl HostTrace {
 }
 
 impl HostTrace {
-    /// Adds what the host did in another session; threads of one name are one.
+    /// Adds the spans of another session; threads of one name are one.
     pub(crate) fn append(&mut self, other: Self) {
         self.uncertainty_ns = self.uncertainty_ns.max(other.uncertainty_ns);
         for mut thread in other.threads {
@@ -178,8 +178,8 @@ impl HostTrace {
 }
 
 impl fmt::Display for HostTrace {
-    /// How much there is of it, of how many calls it is not certain what they launched, and how far
-    /// its times may be off.
+    /// The numbers of threads, spans and calls, the calls without a certain launch, and the
+    /// uncertainty of the times.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let is_call = |span: &&HostSpan| matches!(span.kind, HostSpanKind::Launch(_));
         let calls = self.spans().filter(is_call).count();
@@ -211,8 +211,7 @@ impl HostThread {
     }
 }
 
-/// Which launch each of the calls made, which are in order of their begin; `None` where that is not
-/// certain.
+/// The launch of each call, with the calls in order of their begin; `None` if it is not certain.
 ///
 /// In several streams launches may begin in another order than they were called in. `%gridid` keeps
 /// that order: it is the launch's number in its context (PTX ISA, "Special Registers: %gridid"), and
@@ -267,7 +266,7 @@ fn to_axis(clock: &[ClockPair], host_ns: u64, origin: u64) -> f64 {
 mod tests {
     use super::{ClockPair, to_axis};
 
-    /// A timer of today, which has no buffer in a double for single nanoseconds.
+    /// A timer of today, which has no room in a double for single nanoseconds.
     const NOW: u64 = 1_763_700_000_000_000_000;
 
     #[test]

@@ -1,11 +1,11 @@
-//! Decodes what profiled GPU kernels recorded.
+//! Decodes the records of profiled GPU kernels.
 //!
 //! The way through the crate: a [`SiteTable`] is read from a module's PTX, a session fills a
 //! [`Capture`], [`decode`](decode()) turns it into a [`Trace`], and exporters and statistics read
 //! that. No CUDA in it, and no `unsafe`.
 //!
-//! Nothing here panics on any bytes, and nothing is dropped in silence: what is lost or odd is
-//! counted in [`Trace::diagnostics`].
+//! No bytes make this crate panic. Nothing is dropped in silence: [`Trace::diagnostics`] counts
+//! everything lost or odd.
 #![forbid(unsafe_code)]
 
 mod capture;
@@ -14,14 +14,15 @@ mod cost;
 mod decode;
 mod diagnostic;
 pub mod diff;
+mod display;
 mod edges;
 mod export;
 mod file;
 mod host;
+mod json;
 mod merge;
 pub mod model;
 mod nesting;
-mod printable;
 mod progress;
 mod record_cost;
 mod resources;
@@ -29,8 +30,7 @@ mod sequence;
 mod site_table;
 mod source;
 mod stats;
-#[doc(hidden)]
-pub mod synthetic;
+mod table;
 #[doc(hidden)]
 pub mod units;
 
@@ -38,23 +38,31 @@ pub use capture::{
     CAPTURE_FORMAT_VERSION, Capture, CaptureArray, CaptureDamage, CaptureEnd, CaptureError,
     KeptClock, ModuleCapture,
 };
-pub use decode::{Decoder, WarpRecords, decode};
+pub use decode::{Decoder, StreamedTrace, WarpRecords, decode};
 pub use diagnostic::{Diagnostic, DiagnosticKind, Diagnostics, Location, Severity};
-pub use export::{ExportOptions, GZIP_LEVEL, Grouping, StackGroup};
+pub use display::{markdown, printable, shortened, shortened_within};
+pub use export::{ExportOptions, GZIP_LEVEL, StackGroup, write_folded};
 pub use file::FileError;
 pub use host::{ClockPair, HostCapture, HostRecord, HostSpan, HostSpanKind, HostThread, HostTrace};
 pub use model::*;
 pub use nesting::Nesting;
-pub use printable::{markdown, printable, shortened, shortened_within};
-pub use progress::{Progress, Spread};
-pub use record_cost::{
-    Election, FormCosts, HostCost, RecordCost, StampCost, StampWait, StampWaits,
-};
+pub use progress::Progress;
+pub use record_cost::{FormCosts, HostCost, RecordCost, StampCost, StampWait, StampWaits};
 pub use resources::{KernelResources, ResourceEffect};
 pub use site_table::{SiteTable, SiteTableError};
-pub use source::{StreamedTrace, WarpSource};
+pub use source::WarpSource;
 pub use stats::{
     Balance, CriticalPath, GroupBy, LaunchTable, Load, MarkStats, PathPart, PathShare, PathStep,
-    Pattern, RegionBalance, SiteStats, Stats, StatsPlace, StatsQuery, Summary, Tail, Throughput,
-    Wait, WaitStats, Waits,
+    RegionBalance, SiteStats, Stats, StatsPlace, StatsQuery, Summary, Tail, Throughput, Wait,
+    WaitStats, Waits, matches_pattern,
 };
+
+#[cfg(test)]
+extern crate self as profiler_trace;
+/// As a module of this crate, so that unit tests share its types.
+#[cfg(test)]
+#[path = "../../test-tools/src/synthetic/mod.rs"]
+#[allow(dead_code, unreachable_pub, reason = "other crates use more of it")]
+mod synthetic;
+#[cfg(test)]
+mod tests;

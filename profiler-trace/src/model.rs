@@ -1,7 +1,7 @@
-//! What a decoded session is: launches, warps, regions, marks, edges.
+//! The model of a decoded session: launches, warps, regions, marks, edges.
 //!
 //! All times lie on one axis: nanoseconds since [`Trace::origin_ns`], a reading of the GPU's
-//! `%globaltimer` (of the emulator's clock, where there is no GPU).
+//! `%globaltimer` (of the emulator's clock if there is no GPU).
 
 use profiler_wire::header::{Clock, Dim3};
 pub use profiler_wire::site::Buffer;
@@ -21,7 +21,7 @@ pub struct SiteIndex(pub u32);
 pub struct Site {
     /// The id that records hold; unique within one module.
     pub id: u32,
-    /// What stands there ([`SiteKind::Names`] for a name of a list, which is used as a region).
+    /// Its kind ([`SiteKind::Names`] for a name of a list, which is used as a region).
     pub kind: SiteKind,
     /// The name that the user gave.
     pub name: String,
@@ -37,11 +37,11 @@ pub struct Site {
     pub column: u32,
     /// Unit of the value; `None` if it has none.
     pub unit: Option<String>,
-    /// Who records there; `None` means "as the kernel".
+    /// The strategy of recording; `None` means that of the kernel.
     pub strategy: Option<Strategy>,
-    /// Entry symbol of a kernel, where the macro fixed it.
+    /// Entry symbol of a kernel, if the macro fixed it.
     pub symbol: Option<String>,
-    /// Where the records of a kernel go.
+    /// The memory that a kernel records to.
     pub buffer: Buffer,
 }
 
@@ -80,16 +80,17 @@ impl Value {
 /// A region as one lane recorded it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Region {
-    /// Which region.
+    /// Its site.
     pub site: SiteIndex,
     /// The user's track, if not the warp's own; [`TRACK_BEYOND`](profiler_wire::record::TRACK_BEYOND) for
     /// any number that no record holds.
     pub track: Option<u32>,
     /// The lane that recorded it.
     pub lane: u8,
-    /// The record that told of it.
-    pub record: RegionRecord,
-    /// How many regions of the same lane and track enclose it.
+    /// Whether its record holds its value. Otherwise the value is one more record, which takes time of its
+    /// own.
+    pub value_in_record: bool,
+    /// The number of regions of the same lane and track that enclose it.
     pub depth: u16,
     /// Its begin.
     pub start: Time,
@@ -102,25 +103,14 @@ pub struct Region {
 impl Region {
     /// Whether it has a value that was stored as a record of its own.
     pub(crate) fn has_value_apart(&self) -> bool {
-        self.value.is_some() && self.record != RegionRecord::WithValue
+        self.value.is_some() && !self.value_in_record
     }
-}
-
-/// The record that told of a region.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub enum RegionRecord {
-    /// One of its lane, or one for its begin and one for its end; its value, if it has one, is one more, which
-    /// takes time of its own.
-    #[default]
-    Own,
-    /// One of its lane, which holds its value as well.
-    WithValue,
 }
 
 /// An instant of a lane: a mark, a signal or a wait (see the site's kind).
 #[derive(Clone, Debug, PartialEq)]
 pub struct Mark {
-    /// Which mark.
+    /// Its site.
     pub site: SiteIndex,
     /// The user's track, as of a [`Region`].
     pub track: Option<u32>,
@@ -141,7 +131,7 @@ pub struct ClockReading {
     pub time: Time,
 }
 
-/// What one warp recorded in one launch.
+/// One warp in one launch, with its records.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Warp {
     /// Index into [`Trace::launches`].
@@ -154,7 +144,7 @@ pub struct Warp {
     pub warp: u32,
     /// `%smid`.
     pub sm: u32,
-    /// Rank of the block in its cluster, where known.
+    /// Rank of the block in its cluster, if known.
     pub cluster_rank: Option<u32>,
     /// The kernel's strategy.
     pub strategy: Strategy,
@@ -170,7 +160,7 @@ pub struct Warp {
     pub regions: Vec<Region>,
     /// Marks in order of time.
     pub marks: Vec<Mark>,
-    /// When the warp read both clocks between its entry and its exit, in order of time.
+    /// The warp's readings of both clocks between its entry and its exit, in order of time.
     pub anchors: Vec<ClockReading>,
     /// Records that were decoded (units less attachments).
     pub recorded: u64,
@@ -179,8 +169,8 @@ pub struct Warp {
 }
 
 impl Warp {
-    /// When the warp was last heard of, in nanoseconds on the trace's axis: its exit, or its last
-    /// record, whichever is later.
+    /// The last moment that is known of the warp, in nanoseconds on the trace's axis: its exit or
+    /// its last record, whichever is later.
     #[must_use]
     pub fn last_ns(&self) -> f64 {
         let known = [Some(self.entry), self.exit].into_iter().flatten();
@@ -197,7 +187,7 @@ pub struct Launch {
     pub kernel: SiteIndex,
     /// `%gridid`.
     pub grid_id: u64,
-    /// 0, or under CUDA graph replay, where grid ids repeat, the number of the replay.
+    /// The number of the replay of a CUDA graph, whose replays repeat grid ids; otherwise 0.
     pub replay: u32,
     /// `%nctaid`.
     pub grid_dim: Dim3,
@@ -207,7 +197,7 @@ pub struct Launch {
     pub warps: std::ops::Range<usize>,
     /// First entry of a warp, in nanoseconds on the trace's axis.
     pub start_ns: f64,
-    /// Last exit of a warp (last record, where no warp left), likewise.
+    /// Last exit of a warp (last record if no warp left), likewise.
     pub end_ns: f64,
 }
 
@@ -241,35 +231,35 @@ pub struct Edge {
     pub to: MarkIndex,
 }
 
-/// What the session ran on.
+/// The device of a session.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct DeviceInfo {
     /// The GPU's name, or "emulator".
     pub name: String,
     /// Whether it was the emulator, whose times are not GPU times.
     pub emulated: bool,
-    /// Compute capability, where it is a GPU.
+    /// Compute capability of a GPU.
     pub compute_capability: Option<(u32, u32)>,
-    /// How many SMs it has.
+    /// The number of SMs.
     pub sm_count: u32,
     /// Version of the driver, as a person reads it; empty if unknown.
     pub driver: String,
-    /// The frequency of the SM clock in MHz, where the device says it exactly: on the emulator with
-    /// its virtual clock. A GPU's is measured, since it changes with load and temperature.
+    /// The exact frequency of the SM clock in MHz, which only the emulator with its virtual clock
+    /// knows. The frequency of a GPU changes with load and temperature, so it is measured.
     pub clock_mhz: Option<f64>,
 }
 
 /// A decoded session.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Trace {
-    /// What it ran on.
+    /// The device.
     pub device: DeviceInfo,
     /// All sites of all modules.
     pub sites: Vec<Site>,
-    /// Sites in the code of kernels that were launched, and these kernels, of which no warp recorded them:
-    /// none of the lanes that record came there, or what they recorded was lost. Of a list of names, the
-    /// site of the first, if none of them was recorded. Sites in functions that a kernel calls, instead of
-    /// having them inlined, are not among them.
+    /// Sites that no warp recorded although their kernel was launched, each with its kernel. Either
+    /// no recording lane came there, or the records were lost. A list of names without a record has
+    /// the site of its first name. Sites in functions that are called, not inlined, are not
+    /// included.
     pub never_recorded: Vec<(SiteIndex, SiteIndex)>,
     /// Launches in order of their start.
     pub launches: Vec<Launch>,
@@ -278,36 +268,37 @@ pub struct Trace {
     /// Arrows from signals to waits, in order of the waits: by warp, then by mark. So those of one launch
     /// lie together.
     pub edges: Vec<Edge>,
-    /// What the host did meanwhile, where that was recorded.
+    /// The spans of the host, if they were recorded.
     pub host: HostTrace,
     /// The `%globaltimer` reading that is nanosecond 0 of the trace.
     pub origin_ns: u64,
-    /// What recording costs, if it was measured.
+    /// The cost of recording, if it was measured.
     pub record_cost: Option<RecordCost>,
-    /// What kernels take of an SM with annotations and without, in the order of their first launches,
-    /// if the program asked for it. [`Trace::set_resources`] sets it after decoding.
+    /// The resources of kernels with and without annotations, in the order of their first launches,
+    /// if the program asked for them. [`Trace::set_resources`] sets them after decoding.
     pub resources: Vec<ResourceEffect>,
     /// Whether [`Trace::subtract_record_cost`] was applied.
     pub cost_subtracted: bool,
     /// The finest step of the record clock that was seen, in nanoseconds.
     pub resolution_ns: f64,
-    /// How well two SMs agree where warps read their clocks, at entry, at exit and at
-    /// [`Warp::anchors`], in nanoseconds: the step of `%globaltimer`, or more where the SMs'
-    /// frequencies wandered; its step where all records hold the timer itself.
+    /// The largest disagreement of two SMs in nanoseconds, at the moments when warps read their
+    /// clocks: at entry, at exit and at [`Warp::anchors`]. It is the step of `%globaltimer`, or
+    /// more if the SMs' frequencies wandered.
     pub alignment_ns: f64,
-    /// The step of `%globaltimer` in nanoseconds, within which two readings of it tell a time: 32 on an
-    /// H200. It is what all differences of the warps' readings are multiples of, so that few warps may
-    /// seem to have a coarser timer; where all readings are one, it is the longest step that is known.
+    /// The step of `%globaltimer` in nanoseconds: 32 on an H200. All differences of the warps'
+    /// readings are multiples of it, so a few warps may seem to have a coarser timer. If all
+    /// readings are the same, it is the longest step that is known.
     pub timer_step_ns: f64,
-    /// Frequency of the SM clock over the whole session; where records hold its cycles, as well as it
-    /// can be told, elsewhere only if it is known well.
+    /// Frequency of the SM clock in MHz over the whole session. If no record holds cycles, it is
+    /// here only if it is known well.
     pub clock_mhz: Option<f64>,
     /// Records that belong to no warp here: of warps without a slot, of lanes without a buffer, of
     /// slots that could not be read.
     pub lost_unplaced: u64,
-    /// Warps that recorded and are not here, as [`Decoder::only`](crate::Decoder::only) was told so.
+    /// Warps that recorded and are not here, because [`Decoder::only`](crate::Decoder::only) left
+    /// them out.
     pub left_out_warps: u64,
-    /// What was lost or odd, of those as well.
+    /// Everything lost or odd, of left out warps as well.
     pub diagnostics: Diagnostics,
 }
 
@@ -320,6 +311,11 @@ impl Trace {
     #[must_use]
     pub fn site(&self, index: SiteIndex) -> &Site {
         &self.sites[index.0 as usize]
+    }
+
+    /// The name of a site, also if the index is from another trace.
+    pub(crate) fn name_of(&self, index: SiteIndex) -> &str {
+        self.sites.get(index.0 as usize).map_or("unknown site", |site| &site.name)
     }
 
     /// Whether a launch has no warp here because all of them were [left out](Self::left_out_warps).

@@ -1,4 +1,4 @@
-//! Which region encloses each, and each mark, most closely.
+//! Nesting: the region that encloses another region or a mark most closely.
 
 use std::collections::HashMap;
 
@@ -40,7 +40,7 @@ pub struct Nesting<What> {
     /// For each lane and track the regions that run, the last to end first.
     running: Vec<(Recorder, Sequence<Running<What>>)>,
     index: HashMap<Recorder, usize>,
-    /// Where the last record was found.
+    /// The place of the last record.
     last: usize,
 }
 
@@ -116,7 +116,7 @@ fn leave<What>(running: &mut Sequence<Running<What>>, ticks: u64) {
 #[cfg(test)]
 mod tests {
     use super::Nesting;
-    use crate::model::{Mark, Region, RegionRecord, SiteIndex, Time};
+    use crate::model::{Mark, Region, SiteIndex, Time};
 
     fn time(ticks: u64) -> Time {
         Time { ticks, ns: ticks as f64 }
@@ -127,7 +127,7 @@ mod tests {
             site: SiteIndex(0),
             track,
             lane,
-            record: RegionRecord::Own,
+            value_in_record: false,
             depth,
             start: time(start),
             end: end.map(time),

@@ -1,23 +1,23 @@
-//! How far work has come, for whoever waits for it.
+//! The progress of work that takes long.
 
 use std::cell::RefCell;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 thread_local! {
-    /// What counts the work of this thread.
+    /// The counter of this thread's work.
     static WATCHED: RefCell<Option<Progress>> = const { RefCell::new(None) };
 }
 
 /// Counts the steps of work that is watched. A clone counts the same work, so that another thread
 /// can show how far it has come.
 ///
-/// A step is a warp of a trace that was gone through once, or a row of a comparison that was tested.
-/// What takes long in this crate, in `profiler-report` and in `profiler-parquet` says how many steps
-/// it will take before it takes the first, and counts them. What is not watched counts nothing.
+/// A step is a warp of a trace that was gone through once, or a row of a comparison that was
+/// tested. Long work in this crate, in `profiler-report` and in `profiler-parquet` announces its
+/// number of steps before the first one, and counts them. Work that is not watched counts nothing.
 ///
-/// So that the steps that are left tell the time that is left, what takes longer than to go through a
-/// warp counts as several, and what takes a small part of that as a [part](Self::weighing).
+/// The remaining steps should tell the remaining time. So work that takes longer than a warp counts
+/// as several steps, and shorter work as a [part](Self::weighing) of one.
 ///
 /// ```
 /// # fn decode(capture: &profiler_trace::Capture) {
@@ -31,7 +31,7 @@ thread_local! {
 #[derive(Clone, Debug)]
 pub struct Progress {
     counts: Arc<Counts>,
-    /// What a step counts.
+    /// The parts that a step counts.
     parts: u64,
 }
 
@@ -40,7 +40,7 @@ pub struct Progress {
 struct Counts {
     expected: AtomicU64,
     done: AtomicU64,
-    /// What is expected and was not yet said by those who will do it.
+    /// Planned parts that the work itself has not yet expected.
     planned: AtomicU64,
 }
 
@@ -61,8 +61,7 @@ impl Progress {
         work()
     }
 
-    /// For what does the work: each step in it counts so many sixteenths of what it would count
-    /// without this.
+    /// Called by the work: each step in it counts this many sixteenths of a step.
     pub fn weighing<T>(sixteenths: u64, work: impl FnOnce() -> T) -> T {
         match Self::current() {
             Some(Self { counts, parts }) => {
@@ -73,25 +72,25 @@ impl Progress {
         }
     }
 
-    /// How many steps the work will take, as far as that is known. It may grow, and some may be left
-    /// out.
+    /// The number of steps that the work will take, as far as it is known. It may grow, and some
+    /// may be left out.
     #[must_use]
     pub fn expected(&self) -> u64 {
         self.counts.expected.load(Ordering::Relaxed) / PARTS
     }
 
-    /// How many steps are done.
+    /// The number of steps that are done.
     #[must_use]
     pub fn done(&self) -> u64 {
         self.counts.done.load(Ordering::Relaxed) / PARTS
     }
 
-    /// What watches the work of this thread.
+    /// The watcher of this thread's work.
     pub(crate) fn current() -> Option<Self> {
         WATCHED.with_borrow(Clone::clone)
     }
 
-    /// For what does the work: so many steps will follow on this thread.
+    /// Called by the work: so many steps will follow on this thread.
     pub fn expect(steps: usize) {
         WATCHED.with_borrow(|watched| {
             let Some(Self { counts, parts }) = watched else { return };
@@ -104,8 +103,8 @@ impl Progress {
         });
     }
 
-    /// For what does the work in several parts, each of which says itself how many steps it takes: so
-    /// many will follow in all, so that this is known before the first part is done.
+    /// Called by work in several parts, each of which expects its own steps: this many will follow
+    /// in all, which is then known before the first part is done.
     pub fn plan(steps: usize) {
         Self::expect(steps);
         WATCHED.with_borrow(|watched| {
@@ -115,7 +114,7 @@ impl Progress {
         });
     }
 
-    /// For what does the work: a step is done.
+    /// Called by the work: a step is done.
     pub fn step() {
         Self::steps(1);
     }
@@ -128,14 +127,14 @@ impl Progress {
         });
     }
 
-    /// For what does the work that is no going through warps: so many steps, spread over `total` of
-    /// something else.
-    #[must_use]
-    pub fn spread(steps: usize, total: usize) -> Spread {
-        Spread { steps: steps as u64, total: total as u64, done: 0, counted: 0 }
+    /// Spreads steps over a total of other work, such as bytes. The work calls the function with each part
+    /// of the total that it has done.
+    pub fn spread(steps: usize, total: usize) -> impl FnMut(usize) {
+        let mut spread = Spread { steps: steps as u64, total: total as u64, done: 0, counted: 0 };
+        move |done| spread.add(done)
     }
 
-    /// For what does the work: counts each item as a step when the next is asked for.
+    /// Called by the work: counts each item as a step when the next item is taken.
     pub fn each<Item>(items: impl IntoIterator<Item = Item>) -> impl Iterator<Item = Item> {
         let mut is_first = true;
         let mut items = items.into_iter();
@@ -148,31 +147,21 @@ impl Progress {
     }
 }
 
-/// Steps that are spread over work of another measure. Those that are left count when this is dropped.
-#[derive(Debug)]
-pub struct Spread {
+/// Steps that are spread over work of another measure. The steps that are left count when this is dropped.
+struct Spread {
     steps: u64,
     total: u64,
-    /// Of the total.
     done: u64,
-    /// Of the steps.
     counted: u64,
 }
 
 impl Spread {
-    /// So much of the total is done, from the begin of the work.
-    pub fn reach(&mut self, done: usize) {
-        self.done = self.done.max(done as u64).min(self.total);
+    fn add(&mut self, done: usize) {
+        self.done = self.done.saturating_add(done as u64).min(self.total);
         let steps = u128::from(self.steps) * u128::from(self.done) / u128::from(self.total.max(1));
-        // Never more than all steps.
         let steps = steps as u64;
         Progress::steps(steps - self.counted);
         self.counted = steps;
-    }
-
-    /// So much more of it is done.
-    pub fn add(&mut self, done: usize) {
-        self.reach((self.done as usize).saturating_add(done));
     }
 }
 
@@ -247,12 +236,12 @@ mod tests {
         progress.watch(|| {
             let mut spread = Progress::spread(10, 1_000);
             let mut done = |work: usize| {
-                spread.add(work);
+                spread(work);
                 progress.done()
             };
             assert_eq!([done(99), done(1), done(450), done(5_000)], [0, 1, 5, 10]);
             let mut spread = Progress::spread(7, 0);
-            spread.reach(1);
+            spread(1);
             assert_eq!(progress.done(), 10);
             drop(spread);
         });

@@ -1,14 +1,17 @@
-//! What recording costs: a table by what is recorded and by who records it.
+//! The cost of recording, by the form of the record and by the lane that records it.
 
 use profiler_wire::Strategy;
 use profiler_wire::site::Buffer;
+use serde_json::{Map, Value, json};
 
-/// What one stamp costs its warp, by where the ticks pass.
+use crate::json::float;
+
+/// The cost of one stamp, before and after it.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct StampCost {
-    /// Ticks that pass ahead of the stamp and would not without it, such as those of an election.
+    /// Ticks before the stamp, such as those of an election.
     pub before_ticks: f64,
-    /// Ticks that pass after it, such as those of the store.
+    /// Ticks after the stamp, such as those of the store.
     pub after_ticks: f64,
 }
 
@@ -19,6 +22,11 @@ impl StampCost {
         Self { before_ticks: 0.0, after_ticks: ticks }
     }
 
+    /// The same in another unit, with `factor` of it for a tick.
+    pub(crate) fn scaled(self, factor: f64) -> Self {
+        Self { before_ticks: self.before_ticks * factor, after_ticks: self.after_ticks * factor }
+    }
+
     /// All ticks.
     #[must_use]
     pub fn total_ticks(self) -> f64 {
@@ -26,8 +34,7 @@ impl StampCost {
     }
 }
 
-/// How much longer a stamp waits than [`StampCost`] says, because of what was recorded just before
-/// it.
+/// The additional wait of a stamp right after another record, on top of [`StampCost`].
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct StampWait {
     /// Ticks on average.
@@ -37,10 +44,16 @@ pub struct StampWait {
 }
 
 impl StampWait {
+    const NONE: Self = Self { mean_ticks: 0.0, most_ticks: 0.0 };
     /// Ticks by which a wait may be longer in any case.
     const FURTHER_TICKS: f64 = 2.0;
 
-    /// Within how many ticks a stamp may have waited; `None` where none waits.
+    /// As [`StampCost::scaled`].
+    pub(crate) fn scaled(self, factor: f64) -> Self {
+        Self { mean_ticks: self.mean_ticks * factor, most_ticks: self.most_ticks * factor }
+    }
+
+    /// The most ticks that a stamp may have waited; `None` if none waits.
     ///
     /// Other kernels have other registers, and wait up to a third longer than the calibration kernel did. Over the
     /// bus to the host, nests deeper than the calibration kernel's wait up to two thirds longer.
@@ -54,7 +67,7 @@ impl StampWait {
     }
 }
 
-/// How long a stored record, or a stamp, holds up what is recorded after it; see [`RecordCost`].
+/// The time that a record or a stamp holds up the next one; see [`RecordCost`].
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct StampWaits {
     /// Whatever stamp right after the begin of a region, with no record near before it. None of
@@ -63,14 +76,22 @@ pub struct StampWaits {
     /// The begin of a region after a record.
     pub begin: StampWait,
     /// The end of a region that began after the record: from the record to the end, so that it
-    /// includes what the begin waited. Of [`HostCost`], any stamp but a begin right after a begin,
+    /// includes the wait of the begin. Of [`HostCost`], any stamp but a begin right after a begin,
     /// which is the record.
     pub end: StampWait,
     /// Any other stamp after a record, which stores one of its own.
     pub record: StampWait,
 }
 
-/// What each form of a record costs, where the recording lane is chosen in one way.
+impl StampWaits {
+    /// Each wait, with a name for programs.
+    fn each(&self) -> [(&'static str, StampWait); 4] {
+        let Self { nested, begin, end, record } = *self;
+        [("nested", nested), ("begin", begin), ("end", end), ("record", record)]
+    }
+}
+
+/// The cost of each form of a record, for one way to choose the recording lane.
 ///
 /// The stamps' costs are those of records that stand apart from each other; `waits` comes on top of
 /// them where records stand close together.
@@ -82,19 +103,20 @@ pub struct FormCosts {
     pub region_end: StampCost,
     /// A mark, with or without a value.
     pub mark: StampCost,
-    /// What a region's value in a record of its own adds after its end: its stamp is that of the end. (One in
-    /// the region's record adds nothing, as far as [`RecordCost`] knows.)
+    /// The additional cost after a region's end of a value in a record of its own. Its stamp is
+    /// that of the end. (A value in the region's record adds nothing, as far as [`RecordCost`]
+    /// knows.)
     pub value: StampCost,
     /// A reading of both clocks.
     pub anchor: StampCost,
-    /// What a record after another one costs on top.
+    /// The additional cost of a record right after another one.
     pub waits: StampWaits,
 }
 
 impl FormCosts {
-    /// Where every record costs the same: an empty region lasts `inside_ticks` and lengthens one
-    /// around it by `total_ticks`; so does a mark; values and anchors cost nothing, and no record
-    /// holds up another.
+    /// Costs that are the same for every record: an empty region lasts `inside_ticks` and lengthens
+    /// one around it by `total_ticks`; so does a mark; values and anchors cost nothing, and no
+    /// record holds up another.
     #[must_use]
     pub const fn uniform(inside_ticks: f64, total_ticks: f64) -> Self {
         let (begin, end) =
@@ -106,22 +128,22 @@ impl FormCosts {
             value: StampCost::after(0.0),
             anchor: StampCost::after(0.0),
             waits: StampWaits {
-                nested: StampWait { mean_ticks: 0.0, most_ticks: 0.0 },
-                begin: StampWait { mean_ticks: 0.0, most_ticks: 0.0 },
-                end: StampWait { mean_ticks: 0.0, most_ticks: 0.0 },
-                record: StampWait { mean_ticks: 0.0, most_ticks: 0.0 },
+                nested: StampWait::NONE,
+                begin: StampWait::NONE,
+                end: StampWait::NONE,
+                record: StampWait::NONE,
             },
         }
     }
 
-    /// What the duration of a region is too long by, in ticks, where no record was stored just
-    /// before its end.
+    /// The ticks by which the duration of a region is too long, if no record was stored just before
+    /// its end.
     #[must_use]
     pub fn inside_ticks(&self) -> f64 {
         self.region_begin.after_ticks + self.region_end.before_ticks
     }
 
-    /// Ticks by which a region lengthens one around it, where it stands apart from other records.
+    /// Ticks by which a region lengthens one around it, if it stands apart from other records.
     #[must_use]
     pub fn total_ticks(&self) -> f64 {
         self.region_begin.total_ticks() + self.region_end.total_ticks()
@@ -141,6 +163,15 @@ impl FormCosts {
         self.total_ticks() + self.waits.end.mean_ticks
     }
 
+    fn to_json(self) -> Value {
+        let stamp = |cost: StampCost| json!({ "before_ticks": float(cost.before_ticks), "after_ticks": float(cost.after_ticks) });
+        let wait = |wait: StampWait| json!({ "mean_ticks": float(wait.mean_ticks), "most_ticks": float(wait.most_ticks) });
+        let waits = self.waits.each().map(|(name, of)| (name.to_owned(), wait(of)));
+        let waits = ("waits".to_owned(), Value::Object(waits.into_iter().collect()));
+        let stamps = self.stamps().map(|(name, cost)| (name.to_owned(), stamp(cost)));
+        Value::Object(stamps.into_iter().chain([waits]).collect())
+    }
+
     /// Each stamp, under a name for programs.
     #[must_use]
     pub const fn stamps(&self) -> [(&'static str, StampCost); 5] {
@@ -154,28 +185,8 @@ impl FormCosts {
     }
 }
 
-/// How the lane that records is chosen, as far as it bears on the cost.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Election {
-    /// One lane, known beforehand.
-    OneLane,
-    /// The active lanes elect one at every record.
-    Elected,
-}
-
-impl Election {
-    /// How the lane is chosen that stores a record by `strategy`.
-    #[must_use]
-    pub const fn of(strategy: Strategy) -> Self {
-        match strategy {
-            Strategy::Elected => Self::Elected,
-            _ => Self::OneLane,
-        }
-    }
-}
-
-/// What recording costs, in ticks of the SM's cycle counter (`%clock64`), as the calibration kernel
-/// measured it on the device in use.
+/// The cost of recording, in ticks of the SM's cycle counter (`%clock64`), as the calibration
+/// kernel measured it on the device in use.
 ///
 /// # The model
 ///
@@ -183,21 +194,21 @@ impl Election {
 /// and some after it ([`StampCost`]). These are cut out of the warp's time.
 ///
 /// On top of that a stamp may wait. A record's store reads its registers some time after it is
-/// issued, and what is to write one of them meanwhile waits. How long depends on the registers that the
-/// compiler took: from nothing to [`StampWait::most_ticks`]. A stamp right after a begin waits a few
-/// ticks as well ([`StampWaits::nested`]). So a stamp is compared with the warp's nearest record before
-/// it: with the last that was stored, and with a begin right before it. If it came within the reach of
-/// the wait (the longest of the calibration and a third more; two thirds over the bus to the host), it
-/// is moved to the place of the stamp before it. If not, nothing held it up, and the constants alone
-/// are cut: exact.
+/// issued, and an instruction that writes one of them meanwhile waits. The wait depends on the
+/// registers that the compiler took: from nothing to [`StampWait::most_ticks`]. A stamp right after
+/// a begin waits a few ticks as well ([`StampWaits::nested`]). So a stamp is compared with the
+/// warp's nearest record before it: with the last that was stored, and with a begin right before
+/// it. If it came within the reach of the wait (the longest of the calibration and a third more;
+/// two thirds over the bus to the host), it is moved to the place of the stamp before it. If not,
+/// nothing held it up, and the constants alone are cut: exact.
 ///
 /// So work of a few dozen cycles between two records cannot be told from none, and is cut. Lengths are
 /// then too short, never too long.
 ///
 /// The steps of `%globaltimer` are longer than most waits. There only a begin right after a begin,
-/// and an end right after an end, are judged so, with a step more of reach: that tells nests. A step
-/// also hides constants, which are cut from what passes next. Single lengths are right to a step, and
-/// means of many as by cycles; elsewhere than in nests, waits stay in the times.
+/// and an end right after an end, are judged so, with a step more of reach: that tells nests. A
+/// step also hides constants, which are cut from the time after it. Single lengths are right to a
+/// step, and means of many as by cycles; elsewhere than in nests, waits stay in the times.
 ///
 /// # What it does not know
 ///
@@ -210,7 +221,7 @@ impl Election {
 /// * A full bus to the host. The cost there is that of an idle one
 ///   ([`DiagnosticKind::CostOfIdleBus`](crate::DiagnosticKind::CostOfIdleBus)).
 /// * The kernel's own instructions, which may wait for a record's registers as well.
-/// * A value in the region's own record ([`RegionRecord::WithValue`](crate::RegionRecord::WithValue)), taken
+/// * A value in the region's own record ([`Region::value_in_record`](crate::Region::value_in_record)), taken
 ///   for free, and the record of a region that nobody ended, which has no time.
 /// * Work that waits for its own results hides a part of what a record costs. Beside work that leaves no
 ///   issue slot free, a record costs some ten cycles more.
@@ -237,16 +248,16 @@ impl Election {
 /// [`RecordCost::host`]. Model and measurement are the same.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct RecordCost {
-    /// Records of one lane that is known beforehand: all strategies but `elected`. By `thread`, where each
-    /// lane stores a record, this is the least that it costs.
+    /// Records of one lane that is known beforehand: all strategies but `elected`. By `thread` each
+    /// lane stores a record, and this is the least cost.
     pub one_lane: FormCosts,
     /// Records of a lane that is elected.
     pub elected: FormCosts,
-    /// Records to memory of the host, where those were measured.
+    /// Records to host memory, if they were measured.
     pub host: Option<HostCost>,
 }
 
-/// What recording with `buffer = host` costs, measured as [`RecordCost`] says, on an idle bus.
+/// The cost of recording with `buffer = host` on an idle bus, measured as for [`RecordCost`].
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct HostCost {
     /// Records of one lane that is known beforehand, as in [`RecordCost::one_lane`].
@@ -264,8 +275,7 @@ impl HostCost {
 }
 
 impl RecordCost {
-    /// Where every record to memory of the GPU costs the same, whoever records; see
-    /// [`FormCosts::uniform`].
+    /// Costs that are the same for every record to GPU memory; see [`FormCosts::uniform`].
     #[must_use]
     pub const fn uniform(inside_ticks: f64, total_ticks: f64) -> Self {
         let costs = FormCosts::uniform(inside_ticks, total_ticks);
@@ -285,12 +295,12 @@ impl RecordCost {
         }
     }
 
-    /// The costs of records to memory of the GPU whose lane is chosen so.
+    /// The costs of records to GPU memory by a strategy.
     #[must_use]
-    pub const fn of(&self, election: Election) -> &FormCosts {
-        match election {
-            Election::OneLane => &self.one_lane,
-            Election::Elected => &self.elected,
+    pub const fn of(&self, strategy: Strategy) -> &FormCosts {
+        match strategy {
+            Strategy::Elected => &self.elected,
+            _ => &self.one_lane,
         }
     }
 
@@ -301,52 +311,26 @@ impl RecordCost {
         [("one_lane", &self.one_lane), ("elected", &self.elected)]
     }
 
-    /// The same in another unit, of which `factor` are a tick.
-    pub(crate) fn scaled(&self, factor: f64) -> Self {
-        let stamp = |cost: StampCost| StampCost {
-            before_ticks: cost.before_ticks * factor,
-            after_ticks: cost.after_ticks * factor,
+    /// A JSON object, as captures have it.
+    pub(crate) fn to_json(self) -> Value {
+        let elections = |costs: [(&'static str, &FormCosts); 2]| -> Map<String, Value> {
+            costs.into_iter().map(|(name, costs)| (name.to_owned(), costs.to_json())).collect()
         };
-        let wait = |wait: StampWait| StampWait {
-            mean_ticks: wait.mean_ticks * factor,
-            most_ticks: wait.most_ticks * factor,
-        };
-        let costs = |costs: &FormCosts| FormCosts {
-            region_begin: stamp(costs.region_begin),
-            region_end: stamp(costs.region_end),
-            mark: stamp(costs.mark),
-            value: stamp(costs.value),
-            anchor: stamp(costs.anchor),
-            waits: StampWaits {
-                nested: wait(costs.waits.nested),
-                begin: wait(costs.waits.begin),
-                end: wait(costs.waits.end),
-                record: wait(costs.waits.record),
-            },
-        };
-        Self {
-            one_lane: costs(&self.one_lane),
-            elected: costs(&self.elected),
-            host: self.host.map(|host| HostCost {
-                one_lane: costs(&host.one_lane),
-                elected: costs(&host.elected),
-            }),
+        let mut members = elections(self.elections());
+        if let Some(host) = self.host {
+            members.insert("host".to_owned(), elections(host.elections()).into());
         }
+        members.into()
     }
 
     /// Whether every figure is one that can be subtracted.
     pub(crate) fn is_usable(&self) -> bool {
-        let usable = |ticks: f64| ticks.is_finite() && ticks >= 0.0;
         let host = self.host.iter().flat_map(HostCost::elections);
         self.elections().into_iter().chain(host).all(|(_, costs)| {
-            let StampWaits { nested, begin, end, record } = costs.waits;
-            costs
-                .stamps()
-                .into_iter()
-                .all(|(_, cost)| usable(cost.before_ticks) && usable(cost.after_ticks))
-                && [nested, begin, end, record]
-                    .into_iter()
-                    .all(|wait| usable(wait.mean_ticks) && usable(wait.most_ticks))
+            let stamps = costs.stamps().map(|(_, cost)| [cost.before_ticks, cost.after_ticks]);
+            let waits = costs.waits.each().map(|(_, wait)| [wait.mean_ticks, wait.most_ticks]);
+            let mut ticks = stamps.iter().chain(&waits).flatten();
+            ticks.all(|ticks| ticks.is_finite() && *ticks >= 0.0)
         })
     }
 }

@@ -1,4 +1,4 @@
-//! What a kernel takes of an SM, with annotations and without.
+//! The resources of an SM that a kernel takes, with annotations and without.
 
 use std::fmt;
 
@@ -6,10 +6,10 @@ use profiler_wire::header::Dim3;
 use serde_json::{Value, json};
 
 use crate::diagnostic::{Diagnostic, DiagnosticKind, Diagnostics};
-use crate::export::text::{counted, extent};
+use crate::display::{counted, extent};
 use crate::model::Trace;
 
-/// What a kernel takes of an SM, as the compiler made it for the device.
+/// The resources of an SM that a kernel takes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct KernelResources {
     /// Registers of a thread.
@@ -18,8 +18,8 @@ pub struct KernelResources {
     pub local_bytes: u32,
     /// Static shared memory of a block, in bytes.
     pub shared_bytes: u32,
-    /// How many blocks fit an SM at once, of so many threads and so much dynamic shared memory as was
-    /// asked for; 0 where not even one does.
+    /// The number of blocks that fit an SM at once, with the block size and the dynamic shared
+    /// memory of the question; 0 if not even one fits.
     pub blocks_per_sm: u32,
 }
 
@@ -34,10 +34,10 @@ impl KernelResources {
     }
 }
 
-/// What annotations do to the registers of a kernel, and so to the number of its blocks that fit an SM.
+/// The effect of annotations on the registers of a kernel and on the number of its blocks that fit an SM.
 ///
 /// As a sentence: "`gemm`, block 256: 40 registers and 6 blocks an SM with annotations, 38 and 6
-/// without". Local memory is in it where there is any, static shared memory where it differs.
+/// without". It includes local memory if there is any, and static shared memory if it differs.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ResourceEffect {
     /// The kernel's name in its module.
@@ -46,9 +46,9 @@ pub struct ResourceEffect {
     pub block: Dim3,
     /// Dynamic shared memory of a block, in bytes.
     pub dynamic_shared_bytes: u32,
-    /// What the kernel takes that was compiled without annotations.
+    /// The resources of the kernel without annotations.
     pub without: KernelResources,
-    /// What it takes with them. Whether a session is attached makes no difference.
+    /// Its resources with annotations. An attached session makes no difference.
     pub with: KernelResources,
 }
 
@@ -121,9 +121,8 @@ pub(crate) fn note_lost_blocks(resources: &[ResourceEffect], diagnostics: &mut D
 }
 
 impl Trace {
-    /// Sets [`Trace::resources`], which a program may have asked for when it had the trace already, and
-    /// warns of kernels that lose blocks: the trace then says what one does that is decoded from a
-    /// capture with these.
+    /// Sets [`Trace::resources`] after decoding, and warns of kernels that lose blocks, as decoding
+    /// a capture with these resources would.
     pub fn set_resources(&mut self, resources: Vec<ResourceEffect>) {
         let diagnostics = &mut self.diagnostics.list;
         diagnostics.retain(|diagnostic| diagnostic.kind != DiagnosticKind::OccupancyDrop);

@@ -12,7 +12,7 @@ pub(crate) struct Sequence<T> {
     /// None is empty but the last, which is always there. Parts that were emptied at the end lie after
     /// `used` and are used again.
     parts: Vec<VecDeque<T>>,
-    /// How many parts are in use.
+    /// The number of parts in use.
     used: usize,
     length: usize,
 }

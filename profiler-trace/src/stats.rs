@@ -3,7 +3,6 @@
 mod balance;
 pub(crate) mod collect;
 mod critical_path;
-mod fit;
 mod launches;
 mod marks;
 mod paths;
@@ -11,23 +10,24 @@ mod pattern;
 mod query;
 pub(crate) mod rows;
 pub(crate) mod summary;
-pub(crate) mod table;
+mod table;
 mod waits;
 
 use profiler_wire::header::Dim3;
 
+use crate::decode::StreamedTrace;
 use crate::diagnostic::Diagnostics;
-use crate::export::text;
 use crate::model::{Site, SiteIndex, Trace};
+use crate::source::{WarpSource, notes};
 pub use balance::{Balance, Load, RegionBalance, Tail};
 pub use critical_path::{CriticalPath, PathPart, PathShare, PathStep};
 pub use launches::LaunchTable;
 pub use marks::MarkStats;
-pub use pattern::Pattern;
+pub use pattern::matches_pattern;
 pub use query::StatsQuery;
 pub use waits::{Wait, WaitStats, Waits};
 
-/// What the rows of the statistics are about.
+/// The grouping of the rows of statistics.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum GroupBy {
     /// A name in a kernel, over all launches: sites of one name and unit are one row, as they are by
@@ -36,10 +36,9 @@ pub enum GroupBy {
     Name,
     /// A site in a kernel, over all launches.
     Site,
-    /// A name, told apart by its path: that of the region which encloses it most closely, and
-    /// itself. What encloses it are the regions of the same lane and track that contain it, as
-    /// [`crate::Region::depth`] counts them; of two that cross, the one that ends first is closer.
-    /// Regions in 64 others or more, of one name and in the same 64, are one row.
+    /// A name and its path: the regions of the same lane and track that enclose it, as
+    /// [`crate::Region::depth`] counts them. Of two that cross, the one that ends first is closer.
+    /// Only the outermost 64 regions distinguish rows.
     Path,
     /// A name in a kernel, launch by launch.
     Launch,
@@ -57,7 +56,7 @@ impl GroupBy {
         [Self::Name, Self::Site, Self::Path, Self::Launch, Self::Sm, Self::Block, Self::Warp];
 }
 
-/// Where the records of a row come from, as far as [`GroupBy`] tells them apart.
+/// The place of a row's records, as far as [`GroupBy`] distinguishes it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct StatsPlace {
     /// Index into [`Trace::launches`].
@@ -70,7 +69,7 @@ pub struct StatsPlace {
     pub warp: Option<u32>,
 }
 
-/// What is said of a set of durations, all in one unit. All zero if there are none.
+/// Summary of a set of durations in one unit. All zero if there are none.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Summary {
     /// Their sum.
@@ -90,14 +89,23 @@ pub struct Summary {
     pub p99: f64,
     /// The longest.
     pub max: f64,
-    /// How long a warp is in it, on average over the warps that could record. What several lanes of a
-    /// warp are in at once counts once, and so does a region within itself; so it is at most the time
-    /// that a warp is in the kernel. Otherwise it is the total divided by those warps, Proton's
-    /// normalised figure.
+    /// The mean time that a warp is in it, over the warps that could record. Several lanes of a
+    /// warp at once count once, and so does a region within itself. So it is at most the time of a
+    /// warp in the kernel. Otherwise it is the total divided by those warps, Proton's normalised
+    /// figure.
     pub mean_per_warp: f64,
 }
 
-/// What flowed, by the values that regions carry.
+impl Summary {
+    /// In the order of the columns.
+    fn figures(&self) -> [f64; 9] {
+        let Self { total, mean, standard_deviation, min, p50, p95, p99, max, mean_per_warp } =
+            *self;
+        [total, mean, standard_deviation, min, p50, p95, p99, max, mean_per_warp]
+    }
+}
+
+/// Throughput, by the values of regions.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Throughput {
     /// The unit of the values.
@@ -105,7 +113,7 @@ pub struct Throughput {
     /// Sum of the values of all regions that have a value and an end.
     pub total: f64,
     /// That sum divided by the time of those same regions: the rate at which one recorder works
-    /// while it is in the region. 0 where that time is 0.
+    /// while it is in the region. 0 if that time is 0.
     pub per_second: f64,
 }
 
@@ -116,14 +124,14 @@ pub struct SiteStats {
     pub kernel: SiteIndex,
     /// The region, the first of several of one name; the kernel's own site for the kernel as a whole.
     pub site: SiteIndex,
-    /// All sites whose regions are in the row, in order: several where they share a name.
+    /// All sites whose regions are in the row, in order: several if they share a name.
     pub sites: Vec<SiteIndex>,
     /// By [`GroupBy::Path`], the regions that enclose it, the outermost first, 64 at most; otherwise
     /// empty.
     pub path: Vec<SiteIndex>,
     /// The region's name.
     pub name: String,
-    /// Which launch, SM, block and warp.
+    /// Its launch, SM, block and warp.
     pub place: StatsPlace,
     /// Regions with a begin and an end; all figures are about these.
     pub count: u64,
@@ -133,14 +141,14 @@ pub struct SiteStats {
     pub ns: Summary,
     /// Durations in cycles of the SM, if all were recorded with its clock.
     pub cycles: Option<Summary>,
-    /// Warps that could record: those that the strategy of the site, or of one of several, lets.
+    /// Warps that could record it by the strategy of the site, or of one of the sites.
     pub warps: u64,
     /// The part of the kernel's time that warps spend in it (in the window, if there is one): their time
     /// in it, as [`Summary::mean_per_warp`] counts it, divided by the time from their entry into the
     /// kernel to their exit, both summed over the warps that could record. From 0 to 1. For a warp that
     /// never left, its kernel time ends with its launch.
     pub share: f64,
-    /// What flowed, if the regions carry values.
+    /// Throughput, if the regions have values.
     pub throughput: Option<Throughput>,
 }
 
@@ -153,29 +161,28 @@ pub struct Stats {
     pub rows: Vec<SiteStats>,
     /// Marks, by name (or site) and place: kernels and places in order; in each, the most frequent first.
     pub marks: Vec<MarkStats>,
-    /// What the rows are about.
+    /// The grouping of the rows.
     pub by: GroupBy,
-    /// What a reader must know of the whole trace: device, losses, clock, cost of a record.
+    /// Notes about the whole trace: device, losses, clock, cost of a record.
     pub notes: Vec<String>,
-    /// What of the query's filters nothing meets, a sentence for each kind of them; they stand in the
-    /// notes, too.
+    /// A sentence for each kind of filter that nothing meets; the notes have them, too.
     pub unmet: Vec<String>,
-    /// What was lost or odd in the trace.
+    /// Everything lost or odd in the trace.
     pub diagnostics: Diagnostics,
     /// All sites, by their index.
     sites: Vec<Site>,
     /// Grids of all launches.
     grids: Vec<Dim3>,
-    /// Whether rows are left out by their name, so that what encloses a row may have none.
+    /// Whether rows are left out by their name. Then the regions that enclose a row may have none.
     is_filtered_by_name: bool,
 }
 
 impl Trace {
-    /// What a reader must know of the whole trace, a line each: the device first, then losses, clock,
-    /// cost of a record.
+    /// Notes about the whole trace, a line each: the device first, then losses, clock, cost of a
+    /// record.
     #[must_use]
     pub fn notes(&self) -> Vec<String> {
-        text::facts(self)
+        notes::facts(self)
     }
 
     /// For each site the first one that tables show with it: regions and marks of one name and unit are
@@ -185,10 +192,10 @@ impl Trace {
         collect::merged(self, GroupBy::Name)
     }
 
-    /// What of [`Trace::never_recorded`] there is, in a sentence; it stands in the notes, too.
+    /// [`Trace::never_recorded`] in a sentence; the notes have it, too.
     #[must_use]
     pub fn never_recorded_note(&self) -> Option<String> {
-        text::never_recorded(self)
+        notes::never_recorded(self)
     }
 
     /// Statistics of kernels and regions, by name.
@@ -200,11 +207,25 @@ impl Trace {
     /// Statistics by name, site, path, launch, SM, block or warp. [`Trace::stats_of`] also
     /// takes filters.
     ///
-    /// Quantiles are exact: beside the trace and the rows, this holds 8 bytes for each region and each value of a mark, or up to
-    /// 16 where rows have few.
+    /// Quantiles are exact: in addition to the trace and the rows, this holds 8 bytes for each
+    /// region and each value of a mark, or up to 16 if rows have few.
     #[must_use]
     pub fn stats_by(&self, by: GroupBy) -> Stats {
         self.stats_of(&StatsQuery::new().by(by))
+    }
+
+    /// Statistics of a part of the trace.
+    #[must_use]
+    pub fn stats_of(&self, query: &StatsQuery) -> Stats {
+        Stats::of(self, query)
+    }
+}
+
+impl StreamedTrace<'_> {
+    /// As [`Trace::stats_of`].
+    #[must_use]
+    pub fn stats_of(&self, query: &StatsQuery) -> Stats {
+        Stats::of(self, query)
     }
 }
 
@@ -216,6 +237,13 @@ impl SiteStats {
 }
 
 impl Stats {
+    /// The statistics of a trace in memory, or of a capture that is decoded meanwhile. In addition to the
+    /// trace and the rows, this holds 8 bytes for each region, or up to 16 if rows have few.
+    #[must_use]
+    pub fn of(source: &impl WarpSource, query: &StatsQuery) -> Self {
+        collect::collect(source, query)
+    }
+
     /// The name of a site that the trace has.
     fn name_of(&self, site: SiteIndex) -> Option<&str> {
         self.sites.get(site.0 as usize).map(|site| site.name.as_str())

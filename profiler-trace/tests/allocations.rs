@@ -13,11 +13,11 @@ use std::io;
 use std::num::NonZeroUsize;
 use std::sync::OnceLock;
 
+use profiler_test_tools::synthetic::{Keep, SyntheticModule, SyntheticWarp};
 use profiler_trace::diff::{DiffOptions, DiffSide};
-use profiler_trace::synthetic::{Keep, SyntheticModule, SyntheticWarp};
 use profiler_trace::{
     Capture, Decoder, ExportOptions, GroupBy, Mark, RecordCost, StackGroup, StatsQuery, Value,
-    WarpSource,
+    write_folded,
 };
 use profiler_wire::SiteKind;
 
@@ -508,7 +508,7 @@ fn stacks_and_tables_of_events_hold_no_copy_of_what_they_are_written_from() {
         // What flame graphs are drawn from.
         ("folded in memory", |_, decoder| {
             let mut folded = Vec::new();
-            let written = decoder.streamed().write_folded_to(&mut folded, StackGroup::Kernel);
+            let written = write_folded(&decoder.streamed(), &mut folded, StackGroup::Kernel);
             written.expect("memory takes everything");
         }),
     ];

@@ -44,7 +44,7 @@ fn with_diagnostics() -> (Trace, [&'static str; 2]) {
         place: None,
     });
     let sentences = [
-        "7 records did not fit the buffer of their warp; build the profiler with \
+        "7 records did not fit the buffer of their warps. Build the profiler with \
          .records_per_warp(512) or more.",
         "3 waits have no signal of the same name and key before them, so no arrow leads to them; \
          check the keys, or give the session more room.",

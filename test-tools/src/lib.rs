@@ -15,6 +15,8 @@
 //! ```
 #![forbid(unsafe_code)]
 
+#[cfg(feature = "synthetic")]
+pub mod synthetic;
 pub mod trace_processor;
 
 use std::fmt;

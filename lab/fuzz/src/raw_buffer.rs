@@ -1,6 +1,6 @@
 //! What lies in device memory: slot headers, buffers of records, counts of lanes.
 
-use profiler_trace::synthetic::{Keep, SyntheticModule};
+use profiler_test_tools::synthetic::{Keep, SyntheticModule};
 use profiler_trace::{Capture, ModuleCapture, SiteTable};
 use profiler_wire::descriptor::{FLAG_LANES, LANE_STEP};
 use profiler_wire::header::{self, EXIT_MARK, MAGIC};

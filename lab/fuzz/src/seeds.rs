@@ -1,6 +1,6 @@
 //! The inputs that the targets begin with.
 
-use profiler_trace::synthetic::{Keep, SyntheticModule};
+use profiler_test_tools::synthetic::{Keep, SyntheticModule};
 use profiler_trace::{Capture, KeptClock, ModuleCapture};
 use profiler_wire::symbol::SITE_STATIC;
 use profiler_wire::{SiteKind, WIRE_VERSION, header};

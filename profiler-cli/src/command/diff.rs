@@ -1,9 +1,7 @@
 //! `profiler diff`: what changed from some captures to others, and whether that is more than noise.
 
 use clap::{Args, ValueEnum, ValueHint};
-use profiler_trace::diff::{
-    Diff, DiffOptions, DiffSide, Measure, Outcome, Threshold, ThresholdReport,
-};
+use profiler_trace::diff::{Diff, DiffOptions, DiffSide, Outcome, Threshold, ThresholdReport};
 use profiler_trace::{Diagnostics, GroupBy, StatsQuery, WarpSource};
 use serde_json::Value;
 
@@ -151,10 +149,7 @@ impl ComparisonArguments {
         }
         DiffOptions {
             query,
-            measure: match self.measure {
-                MeasureIn::Clock => Measure::RecordClock,
-                MeasureIn::Ns => Measure::Nanoseconds,
-            },
+            nanoseconds: matches!(self.measure, MeasureIn::Ns),
             false_discovery_rate: self.false_discovery_rate,
             min_effect: self.min_effect,
         }

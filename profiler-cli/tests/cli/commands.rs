@@ -3,7 +3,7 @@
 use crate::support;
 
 use expect_test::expect;
-use profiler_trace::synthetic::{Keep, SyntheticModule, SyntheticWarp};
+use profiler_test_tools::synthetic::{Keep, SyntheticModule, SyntheticWarp};
 use profiler_trace::{FormCosts, HostCost, KernelResources, RecordCost, ResourceEffect};
 use profiler_wire::SiteKind;
 use profiler_wire::site::SiteEntry;
@@ -51,7 +51,7 @@ fn info_shows_every_site_if_asked() {
                       half (src/kernel.rs:6:5)
             launch    0: gemm, grid 4, block 64, at 10 ns, 10.7 µs, 8 warps, 112 records
             launch    1: gemm, grid 4, block 64, at 20.01 µs, 10.7 µs, 8 warps, 112 records
-            warning[cost-exceeds-duration]: 144 times lay closer together than recording costs and were moved onto each other; regions this short are better measured in a loop.
+            warning[cost-exceeds-duration]: 144 times were closer to the time before than recording costs, and moved onto it. Measure regions this short in a loop.
             --- exit code 0
         "#]],
     );
@@ -70,11 +70,11 @@ fn info_of_a_capture_with_losses_says_so() {
             module    0: wire version 1, 1 kernel, 1 other site, 3 slots, 768 B
             kernel    lossy (src/kernel.rs:1:5)
             launch    0: lossy, grid 1, block 128, at 0.5 ns, 149.5 µs, 3 warps, 17 records, 4 LOST
-            warning[no-slot]: 1 warp found no slot; build the profiler with .max_warps(4) or more, or select fewer blocks or warps (first: module 0).
-            warning[records-without-buffer]: 10 records were lost by warps without a slot or by lanes without a buffer; give the session more slots (first: module 0).
-            warning[buffer-too-small]: 4 records did not fit the buffer of their warp; build the profiler with .records_per_warp(10) or more (first: module 0, slot 0, lane 0).
-            warning[warp-never-left]: 1 warp entered the kernel and never left it (the kernel hung, trapped, or was still running when the records were read); what it lost is not known: synchronize before reading, or see which regions are open (first: module 0, slot 1).
-            warning[open-region]: 1 region has no end: it was never ended, or its end was lost; end every region_start! on every path, or give the session more room (where warps never left the kernel, it is what they were in) (first: module 0, slot 1, lane 0).
+            warning[no-slot]: 1 warp found no slot (first: module 0). Build the profiler with .max_warps(4) or more, or select fewer blocks or warps.
+            warning[records-without-buffer]: 10 records were lost because a warp had no slot or a lane had no buffer (first: module 0). Build the profiler with more slots (.max_warps).
+            warning[buffer-too-small]: 4 records did not fit the buffer of their warps (first: module 0, slot 0, lane 0). Build the profiler with .records_per_warp(10) or more.
+            warning[warp-never-left]: 1 warp entered the kernel and never left it; its losses are not known (first: module 0, slot 1). The kernel hung, trapped or was still running: synchronize before reading, or look at the open regions.
+            warning[open-region]: 1 region has no end (first: module 0, slot 1, lane 0). End every region_start! on every path. If records were lost, build the profiler with more records per warp. If warps never left the kernel, they were in these regions.
             --- exit code 0
         "#]],
     );
@@ -342,11 +342,11 @@ fn a_check_passes_where_what_was_found_is_not_denied() {
         "check lossy.capture",
         expect![[r#"
             lossy.capture: passed: 5 warnings; 17 records, 14 lost
-              warning[no-slot]: 1 warp found no slot; build the profiler with .max_warps(4) or more, or select fewer blocks or warps (first: module 0).
-              warning[records-without-buffer]: 10 records were lost by warps without a slot or by lanes without a buffer; give the session more slots (first: module 0).
-              warning[buffer-too-small]: 4 records did not fit the buffer of their warp; build the profiler with .records_per_warp(10) or more (first: module 0, slot 0, lane 0).
-              warning[warp-never-left]: 1 warp entered the kernel and never left it (the kernel hung, trapped, or was still running when the records were read); what it lost is not known: synchronize before reading, or see which regions are open (first: module 0, slot 1).
-              warning[open-region]: 1 region has no end: it was never ended, or its end was lost; end every region_start! on every path, or give the session more room (where warps never left the kernel, it is what they were in) (first: module 0, slot 1, lane 0).
+              warning[no-slot]: 1 warp found no slot (first: module 0). Build the profiler with .max_warps(4) or more, or select fewer blocks or warps.
+              warning[records-without-buffer]: 10 records were lost because a warp had no slot or a lane had no buffer (first: module 0). Build the profiler with more slots (.max_warps).
+              warning[buffer-too-small]: 4 records did not fit the buffer of their warps (first: module 0, slot 0, lane 0). Build the profiler with .records_per_warp(10) or more.
+              warning[warp-never-left]: 1 warp entered the kernel and never left it; its losses are not known (first: module 0, slot 1). The kernel hung, trapped or was still running: synchronize before reading, or look at the open regions.
+              warning[open-region]: 1 region has no end (first: module 0, slot 1, lane 0). End every region_start! on every path. If records were lost, build the profiler with more records per warp. If warps never left the kernel, they were in these regions.
             --- exit code 0
         "#]],
     );

@@ -20,7 +20,7 @@ fn a_comparison_is_a_table() {
     expect![[r#"
         side A: 1 capture, 2 launches, 224 records, synthetic
         side B: 1 capture, 2 launches, 224 records, synthetic
-        blocks of 2 and 2 launches are compared: what changes from launch to launch by itself is not in the numbers; give each side 6 captures or more, taken in turns
+        blocks of 2 and 2 launches are compared: changes from launch to launch are not in the numbers; give each side 6 captures or more, taken in turns
         ──────────────────────────────────────────────────────────────────────────────────────────────────
          region           a launch, A    B    mean, A          B    change       compared   verdict
         ══════════════════════════════════════════════════════════════════════════════════════════════════

@@ -2,7 +2,7 @@
 
 use crate::support;
 
-use profiler_trace::synthetic::{Keep, SyntheticModule};
+use profiler_test_tools::synthetic::{Keep, SyntheticModule};
 use support::Folder;
 
 fn folder() -> Folder {

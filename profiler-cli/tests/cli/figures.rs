@@ -5,7 +5,7 @@ use crate::support;
 
 use std::collections::BTreeMap;
 
-use profiler_trace::synthetic::{Keep, SyntheticModule, SyntheticWarp};
+use profiler_test_tools::synthetic::{Keep, SyntheticModule, SyntheticWarp};
 use profiler_trace::{Capture, decode};
 use profiler_wire::SiteKind;
 use proptest::prelude::*;

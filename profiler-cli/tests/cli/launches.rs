@@ -5,7 +5,7 @@ use crate::support;
 
 use std::collections::BTreeSet;
 
-use profiler_trace::synthetic::{Keep, SyntheticModule, SyntheticWarp};
+use profiler_test_tools::synthetic::{Keep, SyntheticModule, SyntheticWarp};
 use profiler_wire::SiteKind;
 use serde_json::Value;
 use support::Folder;

@@ -8,8 +8,8 @@ use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
+use profiler_test_tools::synthetic::{Keep, SyntheticModule, SyntheticWarp};
 use profiler_trace::Capture;
-use profiler_trace::synthetic::{Keep, SyntheticModule, SyntheticWarp};
 use profiler_wire::SiteKind;
 use support::Folder;
 

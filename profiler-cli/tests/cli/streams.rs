@@ -167,7 +167,7 @@ fn an_export_is_what_the_library_writes() {
     let folder = Folder::with_captures();
     let trace = profiler_trace::decode(&support::gemm(2));
     let options = profiler_trace::ExportOptions {
-        grouping: profiler_trace::Grouping::Sm,
+        by_sm: true,
         raw_times: true,
         track_names: [(7, "loader".to_owned())].into(),
         ..Default::default()

@@ -3,7 +3,7 @@
 use crate::support;
 
 use expect_test::expect;
-use profiler_trace::synthetic::{Keep, SyntheticModule, SyntheticWarp};
+use profiler_test_tools::synthetic::{Keep, SyntheticModule, SyntheticWarp};
 use profiler_wire::SiteKind;
 use support::{Folder, check};
 
@@ -239,11 +239,11 @@ fn a_timeline_with_losses_says_so() {
             active: at most 3 warps in the kernel at a time
             for single regions: --block 0 --warp 0
             --- stderr
-            warning[no-slot]: 1 warp found no slot; build the profiler with .max_warps(4) or more, or select fewer blocks or warps (first: module 0).
-            warning[records-without-buffer]: 10 records were lost by warps without a slot or by lanes without a buffer; give the session more slots (first: module 0).
-            warning[buffer-too-small]: 4 records did not fit the buffer of their warp; build the profiler with .records_per_warp(10) or more (first: module 0, slot 0, lane 0).
-            warning[warp-never-left]: 1 warp entered the kernel and never left it (the kernel hung, trapped, or was still running when the records were read); what it lost is not known: synchronize before reading, or see which regions are open (first: module 0, slot 1).
-            warning[open-region]: 1 region has no end: it was never ended, or its end was lost; end every region_start! on every path, or give the session more room (where warps never left the kernel, it is what they were in) (first: module 0, slot 1, lane 0).
+            warning[no-slot]: 1 warp found no slot (first: module 0). Build the profiler with .max_warps(4) or more, or select fewer blocks or warps.
+            warning[records-without-buffer]: 10 records were lost because a warp had no slot or a lane had no buffer (first: module 0). Build the profiler with more slots (.max_warps).
+            warning[buffer-too-small]: 4 records did not fit the buffer of their warps (first: module 0, slot 0, lane 0). Build the profiler with .records_per_warp(10) or more.
+            warning[warp-never-left]: 1 warp entered the kernel and never left it; its losses are not known (first: module 0, slot 1). The kernel hung, trapped or was still running: synchronize before reading, or look at the open regions.
+            warning[open-region]: 1 region has no end (first: module 0, slot 1, lane 0). End every region_start! on every path. If records were lost, build the profiler with more records per warp. If warps never left the kernel, they were in these regions.
             --- exit code 0
         "#]],
     );
@@ -259,9 +259,12 @@ fn timelines_say_where_times_of_several_warps_are_on_no_common_axis() {
         ),
         (
             "export gemm.capture --to perfetto",
-            "times of several warps are not on one axis any more",
+            "times of different warps are not on one axis any more",
         ),
-        ("export gemm.capture --to chrome", "times of several warps are not on one axis any more"),
+        (
+            "export gemm.capture --to chrome",
+            "times of different warps are not on one axis any more",
+        ),
     ] {
         let says = |words: &str| {
             let ran = folder.run(words);

@@ -1,6 +1,6 @@
 //! The smallest capture that has something of everything.
 
-use profiler_trace::synthetic::{Keep, SyntheticModule, SyntheticWarp};
+use profiler_test_tools::synthetic::{Keep, SyntheticModule, SyntheticWarp};
 use profiler_trace::{
     Capture, CaptureArray, KeptClock, ModuleCapture, RecordCost, ResourceEffect, Value,
 };

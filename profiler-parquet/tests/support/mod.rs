@@ -80,7 +80,7 @@ pub(crate) fn many_regions(regions: u64) -> Trace {
                     site,
                     track: None,
                     lane: 0,
-                    record: profiler_trace::RegionRecord::Own,
+                    value_in_record: false,
                     depth,
                     start: time(start),
                     end: Some(time(end)),

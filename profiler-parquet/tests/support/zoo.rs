@@ -1,6 +1,6 @@
 //! A decoded capture in which everything occurs that a table can hold.
 
-use profiler_trace::synthetic::{Keep, SyntheticModule, SyntheticWarp};
+use profiler_test_tools::synthetic::{Keep, SyntheticModule, SyntheticWarp};
 use profiler_trace::{Capture, Trace, Value, decode};
 use profiler_wire::SiteKind;
 use profiler_wire::header::Clock;

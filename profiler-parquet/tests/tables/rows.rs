@@ -4,7 +4,7 @@ use std::num::NonZeroUsize;
 
 use libtest_mimic::Failed;
 use profiler_parquet::{ArrowOptions, Compression, ParquetOptions, schema};
-use profiler_trace::synthetic::{Keep, SyntheticModule, SyntheticWarp};
+use profiler_test_tools::synthetic::{Keep, SyntheticModule, SyntheticWarp};
 use profiler_trace::{
     HostSpan, HostSpanKind, HostThread, Mark, MarkIndex, Region, SiteIndex, Time, Trace, Value,
     Warp,

@@ -96,7 +96,7 @@ pub(crate) fn region(trace: &mut Trace, site: SiteIndex, span: (f64, f64), depth
         site,
         track: None,
         lane: 0,
-        record: profiler_trace::RegionRecord::Own,
+        value_in_record: false,
         depth,
         start: time(span.0),
         end: Some(time(span.1)),

@@ -22,7 +22,7 @@ const SITE: SiteEntry<'static> = SiteEntry {
 const SITE_ID: u32 = 1;
 const SITE_BYTES: usize = SITE.encoded_len();
 
-/// What was read of the clocks of one SM.
+/// The readings of the clocks of one SM.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct KeptClock {
     /// `%smid` of the SM.
@@ -34,8 +34,8 @@ pub struct KeptClock {
 }
 
 impl ModuleCapture {
-    /// What a capture holds of readings of clocks; those without any are left out. A clock has at most
-    /// [`header::COUNT_MAX`] of them.
+    /// The module that holds the readings of clocks. Clocks without readings are left out. A clock
+    /// has at most [`header::COUNT_MAX`] readings.
     ///
     /// # Errors
     ///
@@ -81,7 +81,7 @@ impl ModuleCapture {
         !sites.is_empty() && sites.iter().all(|site| site.symbol.as_deref() == Some(CLOCK_KEEPER))
     }
 
-    /// How many readings of clocks it has; none, where it is a module of the user's.
+    /// The number of its clock readings; 0 for a module of the user.
     #[must_use]
     pub fn clock_readings(&self) -> usize {
         let units = self.records.chunks_exact(UNIT_BYTES as usize);

@@ -13,8 +13,8 @@ use super::format::Packing;
 
 const UNIT: usize = UNIT_BYTES as usize;
 
-/// Which 32-bit quarter of the unit before foretells each quarter, lowest first: a range's begin, in
-/// word 0, follows the stamp of the unit before, in word 1, as its own stamp does.
+/// The 32-bit quarter of the unit before that predicts each quarter, lowest first: a range's begin,
+/// in word 0, follows the stamp of the unit before, in word 1, as its own stamp does.
 const FORETOLD_BY: [usize; 4] = [2, 1, 2, 3];
 
 /// Buffer for what packing needs besides its input.

@@ -1,4 +1,4 @@
-//! What is wrong with a capture file.
+//! The damage of a capture file.
 
 use std::fmt;
 use std::io;
@@ -50,24 +50,24 @@ impl fmt::Display for CaptureArray {
     }
 }
 
-/// Something in a capture file that could not be read. Where it lies in the file, and what is
-/// missing for it, are told apart: damaged bytes may cost nothing, as the metadata is there twice.
+/// A damaged part of a capture file. Damaged bytes and missing data are separate findings: damaged
+/// bytes may cost nothing, because the metadata is there twice.
 #[derive(Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum CaptureDamage {
     /// Bytes that are no whole block.
     Bytes {
-        /// Where in the file.
+        /// The place in the file.
         at: Range<u64>,
     },
     /// The file ends before its end mark.
     Truncated {
-        /// How many bytes it has.
+        /// Its length in bytes.
         bytes: u64,
     },
     /// Something follows the end mark. It was not read.
     AfterEnd {
-        /// Where in the file the mark ends.
+        /// The end of the mark in the file.
         at: u64,
     },
     /// A block of an array that the metadata does not have, or has with another length.
@@ -83,7 +83,7 @@ pub enum CaptureDamage {
         module: u32,
         /// The array.
         array: CaptureArray,
-        /// Which bytes of the array.
+        /// The bytes of the array.
         bytes: Range<u64>,
         /// The slots whose header, buffer or counts lie there wholly or in part.
         slots: Range<u32>,
@@ -103,7 +103,10 @@ impl fmt::Display for CaptureDamage {
                 write!(f, "the file is truncated: it ends after {bytes} bytes, without an end mark")
             }
             Self::AfterEnd { at } => {
-                write!(f, "what follows the end mark, from byte {at} of the file on, was not read")
+                write!(
+                    f,
+                    "the part after the end mark, from byte {at} of the file on, was not read"
+                )
             }
             Self::Unexpected { module, array } => {
                 write!(f, "a part of the {array} of module {module} does not fit the metadata")
@@ -132,11 +135,11 @@ debug_as_display!(CaptureDamage, CaptureError);
 /// Why nothing can be read of a capture file; `Display` names the remedy, and `Debug` is the same text.
 #[non_exhaustive]
 pub enum CaptureError {
-    /// What is wrong with a file of this path.
+    /// An error of the file of this path.
     OfFile {
         /// The path.
         path: PathBuf,
-        /// What is wrong with it; of no path.
+        /// The error.
         error: Box<CaptureError>,
     },
     /// The file cannot be read, or there is too little memory for it.
@@ -163,12 +166,12 @@ pub enum CaptureError {
     },
     /// Both copies of the metadata are damaged or missing.
     NoMetadata {
-        /// What is wrong with the file.
+        /// The damage of the file.
         damage: Vec<CaptureDamage>,
     },
     /// The metadata is whole, and yet not to be understood.
     Metadata {
-        /// What is wrong with it.
+        /// The error.
         error: String,
     },
 }
@@ -182,8 +185,8 @@ impl fmt::Display for CaptureError {
             Self::OfFile { path, error } => write!(f, "{}: {error}", path.display()),
             Self::Io(error) => write!(f, "the capture cannot be read: {error}"),
             Self::Empty => f.write_str(
-                "the file is empty: whatever was to write or copy the capture has not begun, or failed; see \
-                 whether the disk is full, then copy the file again, or record it again",
+                "the file is empty: the program that writes or copies the capture has not begun, or failed; \
+                 check whether the disk is full, then copy the file again, or record it again",
             ),
             Self::NotACapture => f.write_str(
                 "this is no capture; give a file that a session wrote, such as NAME.capture of an \
@@ -203,13 +206,13 @@ impl fmt::Display for CaptureError {
             ),
             Self::TooLarge { limit } => write!(
                 f,
-                "the capture has more than {limit} bytes in memory, which is all that the program \
-                 that reads it allows; raise that limit if you trust where the file comes from"
+                "the capture takes more than {limit} bytes of memory, the limit of this program; \
+                 raise the limit if you trust the source of the file"
             ),
             Self::NoMetadata { damage } => {
                 f.write_str(
-                    "both copies of the capture's metadata are damaged or missing, so that \
-                             nothing of it can be read; copy the file again, or record it again",
+                    "both copies of the capture's metadata are damaged or missing, so nothing of \
+                             it can be read; copy the file again, or record it again",
                 )?;
                 damage.iter().try_for_each(|damage| write!(f, "\n  {damage}"))
             }

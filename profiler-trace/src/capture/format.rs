@@ -1,5 +1,5 @@
-//! What lies in a capture file: blocks, each with a header and a payload. `docs/capture-format.md`
-//! is the same for a person.
+//! The content of a capture file: blocks, each with a header and a payload.
+//! `docs/capture-format.md` is the same for a person.
 //!
 //! A block's header, little-endian:
 //!
@@ -33,7 +33,7 @@ use super::damage::CaptureArray;
 
 /// The version of the files that this library writes.
 pub const FORMAT_VERSION: u16 = 1;
-/// What every block, and so every file, begins with. Not text, and a transfer that takes it for
+/// The begin of every block, and so of every file. It is not text, and a transfer that takes it for
 /// text breaks it.
 pub(super) const SYNC: [u8; 8] = *b"\x89GPUREC\n";
 /// Bytes of a block's header.
@@ -43,10 +43,10 @@ pub(super) const PART_BYTES: usize = 1 << 20;
 
 const CHECKED_BYTES: usize = HEADER_BYTES - 4;
 
-/// What a block's payload is a part of.
+/// The section that a block's payload belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Section {
-    /// What the arrays mean, as JSON. It is written twice, ahead of the arrays and after them.
+    /// The metadata, as JSON. It is written twice, before the arrays and after them.
     Metadata,
     /// An array of a module.
     Array { module: u32, array: CaptureArray },
@@ -85,7 +85,7 @@ impl Section {
     }
 }
 
-/// How a payload is packed.
+/// The packing of a payload.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub(super) enum Packing {
@@ -116,13 +116,13 @@ pub(super) struct BlockHeader {
     /// Bytes of the payload.
     pub payload_bytes: u32,
     pub payload_checksum: u32,
-    /// Where the part begins in its section.
+    /// The begin of the part in its section.
     pub offset: u64,
     /// Bytes of the whole section.
     pub total: u64,
 }
 
-/// What bytes are that should be a block's header.
+/// The result of reading a block's header.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Parsed {
     /// A header.

@@ -1,9 +1,9 @@
-//! What the metadata say of the host.
+//! The host in the metadata.
 
 use serde_json::{Value, json};
 
-use super::metadata::{Member, float};
 use crate::host::{ClockPair, HostCapture, HostRecord};
+use crate::json::{Member, float};
 
 /// Null where nothing was recorded.
 pub(super) fn encode(host: &HostCapture) -> Value {

@@ -1,4 +1,4 @@
-//! Which slots cannot be read for want of parts of a capture file.
+//! The slots that cannot be read because parts of a capture file are missing.
 
 use std::ops::Range;
 
@@ -30,14 +30,14 @@ fn buffer_bytes(shift: u32) -> u64 {
     1_u64.checked_shl(shift).unwrap_or(u64::MAX)
 }
 
-/// What a module lost, by array in the order of [`CaptureArray::ALL`].
+/// The losses of a module, by array in the order of [`CaptureArray::ALL`].
 #[derive(Clone, Debug, Default)]
 pub(crate) struct ModuleLoss {
     /// Apart from each other and in order.
     slots: [Vec<Range<u32>>; 4],
 }
 
-/// What one slot lost.
+/// The losses of one slot.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct SlotLoss {
     /// Lane 0's buffer.
@@ -77,7 +77,7 @@ impl ModuleLoss {
         self.of(CaptureArray::Headers)
     }
 
-    /// What else the slot lost.
+    /// The other losses of the slot.
     pub(crate) fn of_slot(&self, slot: u32) -> SlotLoss {
         let counts = self.touches(CaptureArray::LaneCounts, slot);
         SlotLoss {

@@ -1,5 +1,4 @@
-//! What the arrays of a capture mean, as JSON. Members that a reader does not know are skipped, so
-//! that a later version can add some.
+//! The metadata of a capture in JSON. Unknown members are skipped, so a later version can add some.
 
 use std::ops::Range;
 
@@ -9,12 +8,13 @@ use serde_json::{Map, Value, json};
 
 use super::lost::slots_of;
 use super::{Capture, CaptureArray, CaptureDamage, CaptureEnd, ModuleCapture, host, resources};
+use crate::json::{Member, float};
 use crate::model::DeviceInfo;
 use crate::record_cost::{FormCosts, HostCost, RecordCost, StampCost, StampWait, StampWaits};
 use crate::resources::ResourceEffect;
 use crate::site_table::SiteTable;
 
-/// What the metadata say.
+/// The content of the metadata.
 #[derive(Debug)]
 pub(super) struct Metadata {
     /// All of a capture but its arrays; the damage is what was missing when it was written.
@@ -49,7 +49,7 @@ pub(super) fn encode(capture: &Capture) -> Vec<u8> {
             "driver": device.driver,
             "clock_mhz": device.clock_mhz.map(float),
         },
-        "record_cost": capture.record_cost.map(encode_record_cost),
+        "record_cost": capture.record_cost.map(RecordCost::to_json),
         "resources": capture.resources.iter().map(ResourceEffect::to_json).collect::<Vec<_>>(),
         "end": match capture.end {
             CaptureEnd::Finished => json!({ "how": "finished" }),
@@ -78,35 +78,6 @@ fn encode_module(module: &ModuleCapture) -> Value {
         },
         "bytes": bytes.into_iter().map(|(name, bytes)| (name, bytes.into())).collect::<Map<_, _>>(),
     })
-}
-
-fn encode_record_cost(cost: RecordCost) -> Value {
-    let each = |(name, costs): (&str, &FormCosts)| (name.to_owned(), encode_costs(costs));
-    let mut members: Map<String, Value> = cost.elections().map(each).into_iter().collect();
-    if let Some(host) = cost.host {
-        let host = host.elections().map(each).into_iter().collect();
-        members.insert("host".to_owned(), Value::Object(host));
-    }
-    Value::Object(members)
-}
-
-fn encode_costs(costs: &FormCosts) -> Value {
-    let stamp = |cost: StampCost| json!({ "before_ticks": float(cost.before_ticks), "after_ticks": float(cost.after_ticks) });
-    let wait = |wait: StampWait| json!({ "mean_ticks": float(wait.mean_ticks), "most_ticks": float(wait.most_ticks) });
-    let StampWaits { nested, begin, end, record } = costs.waits;
-    let waits = json!({
-        "nested": wait(nested),
-        "begin": wait(begin),
-        "end": wait(end),
-        "record": wait(record),
-    });
-    let stamps = costs.stamps().map(|(name, cost)| (name.to_owned(), stamp(cost)));
-    Value::Object(stamps.into_iter().chain([("waits".to_owned(), waits)]).collect())
-}
-
-/// A floating-point number; JSON has no infinity and no NaN.
-pub(super) fn float(number: f64) -> Value {
-    if number.is_finite() { number.into() } else { number.to_string().into() }
 }
 
 pub(super) fn decode(bytes: &[u8]) -> Result<Metadata, String> {
@@ -270,64 +241,4 @@ fn decode_missing(
     let bytes: Range<u64> = missing.get("start")?.u64()?..missing.get("end")?.u64()?;
     let slots = slots_of(array, &bytes, &of.descriptor);
     Ok(CaptureDamage::Missing { module, array, bytes, slots })
-}
-
-/// A value inside the metadata, and where it stands there.
-#[derive(Clone)]
-pub(crate) struct Member<'v> {
-    value: &'v Value,
-    path: String,
-}
-
-impl<'v> Member<'v> {
-    pub(crate) fn root(value: &'v Value) -> Self {
-        Self { value, path: String::new() }
-    }
-
-    pub(crate) fn get(&self, name: &str) -> Result<Self, String> {
-        let path = format!("{}.{name}", self.path);
-        match self.value.get(name) {
-            Some(value) => Ok(Self { value, path }),
-            None => Err(format!("{path} is missing")),
-        }
-    }
-
-    /// `None` of null.
-    pub(crate) fn option(&self) -> Option<Self> {
-        (!self.value.is_null()).then(|| self.clone())
-    }
-
-    pub(crate) fn array(&self) -> Result<Vec<Self>, String> {
-        let elements = self.value.as_array().ok_or_else(|| self.wrong("an array"))?;
-        let member = |(index, value)| Self { value, path: format!("{}[{index}]", self.path) };
-        Ok(elements.iter().enumerate().map(member).collect())
-    }
-
-    pub(crate) fn string(&self) -> Result<String, String> {
-        self.value.as_str().map(str::to_owned).ok_or_else(|| self.wrong("a string"))
-    }
-
-    pub(super) fn bool(&self) -> Result<bool, String> {
-        self.value.as_bool().ok_or_else(|| self.wrong("true or false"))
-    }
-
-    pub(super) fn u64(&self) -> Result<u64, String> {
-        self.value.as_u64().ok_or_else(|| self.wrong("a whole number"))
-    }
-
-    pub(crate) fn u32(&self) -> Result<u32, String> {
-        self.u64()?.try_into().map_err(|_| self.wrong("a number below 2^32"))
-    }
-
-    pub(super) fn f64(&self) -> Result<f64, String> {
-        let number = match self.value {
-            Value::String(text) => text.parse().ok(),
-            value => value.as_f64(),
-        };
-        number.ok_or_else(|| self.wrong("a number"))
-    }
-
-    pub(crate) fn wrong(&self, expected: &str) -> String {
-        format!("{} is not {expected}", self.path)
-    }
 }

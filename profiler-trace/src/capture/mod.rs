@@ -1,9 +1,9 @@
-//! What a session read back from the device: the input of [`crate::decode`], and a file.
+//! Captures: the data of a session, the input of [`crate::decode`], and their file.
 //!
-//! `format` says what lies in a file, `codec` packs one chunk of an array, `metadata` is what the
-//! arrays mean, as JSON, [`write`](mod@write) puts them in a row, [`read`](mod@read) finds what is
-//! whole, [`damage`] names what is not, [`lost`] tells the decoder which slots that concerns, and [`clocks`]
-//! lays out what a session read of clocks beside the user's kernels.
+//! `format` defines the blocks of a file, `codec` packs one chunk of an array, and `metadata`
+//! describes the arrays in JSON. [`write`](mod@write) writes a file and [`read`](mod@read) reads
+//! its whole parts. [`damage`] names the damaged parts, [`lost`] tells the decoder the slots
+//! concerned, and [`clocks`] holds clock readings from beside the user's kernels.
 
 mod clocks;
 mod codec;
@@ -26,8 +26,6 @@ use crate::record_cost::RecordCost;
 use crate::resources::ResourceEffect;
 use crate::site_table::SiteTable;
 
-pub(crate) use metadata::Member;
-
 pub use clocks::KeptClock;
 pub use damage::{CaptureArray, CaptureDamage, CaptureError};
 pub use format::FORMAT_VERSION as CAPTURE_FORMAT_VERSION;
@@ -36,22 +34,22 @@ pub use format::FORMAT_VERSION as CAPTURE_FORMAT_VERSION;
 /// [`Capture::read`], on any machine; the file's name ends in `.capture`.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Capture {
-    /// What it ran on.
+    /// The device.
     pub device: DeviceInfo,
-    /// What each module of the session recorded; after them one of clocks
-    /// ([`ModuleCapture::of_clocks`]), where the session kept them.
+    /// The records of each module of the session; at the end the clock readings
+    /// ([`ModuleCapture::of_clocks`]), if the session kept the clocks.
     pub modules: Vec<ModuleCapture>,
-    /// What recording costs on that device, if it was measured.
+    /// The cost of recording on that device, if it was measured.
     pub record_cost: Option<RecordCost>,
-    /// What kernels take of an SM with annotations and without, in the order of their first launches;
-    /// empty if the program did not ask for it.
+    /// The resources of kernels with and without annotations, in the order of their first launches;
+    /// empty if the program did not ask for them.
     pub resources: Vec<ResourceEffect>,
     /// Whether the kernels had finished when it was read.
     pub end: CaptureEnd,
-    /// What the host did meanwhile, where that was recorded.
+    /// The spans of the host, if they were recorded.
     pub host: HostCapture,
-    /// What could not be read of the file that the capture comes from; empty where all was whole.
-    /// [`decode`](crate::decode()) leaves out the slots concerned and says so.
+    /// The damaged parts of the file that the capture was read from. [`decode`](crate::decode())
+    /// leaves out the slots concerned and reports them.
     pub damage: Vec<CaptureDamage>,
 }
 
@@ -61,20 +59,20 @@ pub struct Capture {
 /// one that was never written, or is itself written in part, was then on its way.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum CaptureEnd {
-    /// They had: what is missing was never recorded, or is counted as lost.
+    /// They had finished: missing records were never recorded, or are counted as lost.
     #[default]
     Finished,
     /// They still ran.
     Running,
     /// One of them failed.
     Failed {
-        /// What the CUDA driver called it (`CUresult` of cuda.h); 0 where that is not known, as on
+        /// The error code of the CUDA driver (`CUresult` of cuda.h); 0 if it is not known, as on
         /// the emulator.
         code: u32,
     },
 }
 
-/// What one module recorded. The arrays are as they lay in device memory, and may be cut short
+/// The records of one module. The arrays are as they lay in device memory, and may be cut short
 /// after the last slot in use.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ModuleCapture {
@@ -90,13 +88,13 @@ pub struct ModuleCapture {
     pub lanes: Vec<u8>,
     /// 32 counts of 8 bytes a slot; empty if there are no buffers for other lanes.
     pub lane_counts: Vec<u8>,
-    /// What warps without a slot and lanes without a buffer lost.
+    /// The losses of warps without a slot and of lanes without a buffer.
     pub lost: Lost,
 }
 
 impl ModuleCapture {
-    /// How many slots the launches in it needed, as far as it tells: with linear slots, launches of kernels
-    /// that do not record need theirs, too.
+    /// The number of slots that its launches needed, as far as it is known. With linear slots,
+    /// launches of kernels that do not record need slots, too.
     #[must_use]
     pub fn needed_slots(&self) -> u64 {
         let without = self.lost.warps;

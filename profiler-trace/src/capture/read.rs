@@ -11,8 +11,8 @@ use super::sections::{Parts, Placed, Sections};
 use super::{Capture, CaptureArray, CaptureDamage, CaptureError};
 
 impl Capture {
-    /// Reads a file that [`Capture::write`] wrote. What is damaged or missing of it is returned
-    /// beside the capture, and is [`Capture::damage`] too.
+    /// Reads a file that [`Capture::write`] wrote. Damaged and missing parts are returned with the
+    /// capture, and are in [`Capture::damage`], too.
     ///
     /// ```
     /// use profiler_trace::{Capture, decode};
@@ -115,7 +115,7 @@ impl Capture {
     }
 }
 
-/// What the file was seen to be.
+/// The kind of file, as far as it was read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Seen {
     /// Not a byte.
@@ -132,7 +132,7 @@ struct Scan<R> {
     sections: Sections,
     damage: Vec<CaptureDamage>,
     seen: Seen,
-    /// Where the damaged bytes begin that the scan is in.
+    /// The begin of the damaged bytes that the scan is in.
     damaged_from: Option<u64>,
     /// Damaged bytes so far.
     damaged_bytes: u64,
@@ -238,13 +238,13 @@ impl<R: Read> Scan<R> {
 struct Source<R> {
     reader: R,
     buffer: Vec<u8>,
-    /// Where in the buffer the next byte is.
+    /// The position of the next byte in the buffer.
     start: usize,
-    /// Where in the file the next byte is.
+    /// The position of the next byte in the file.
     position: u64,
 }
 
-/// How much is read at once, at least.
+/// The least number of bytes to read at once.
 const READ_BYTES: usize = 1 << 18;
 /// The longest block.
 const _: () = assert!(PART_BYTES + HEADER_BYTES < 1 << 21);

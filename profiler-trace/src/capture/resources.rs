@@ -2,7 +2,7 @@
 
 use profiler_wire::header::Dim3;
 
-use super::metadata::Member;
+use crate::json::Member;
 use crate::resources::{KernelResources, ResourceEffect};
 
 /// Reads what [`ResourceEffect::to_json`] makes.

@@ -12,7 +12,7 @@ use super::format::{BlockHeader, PART_BYTES, Section};
 /// limit that there is more of it.
 const PARTS_BELIEVED: u64 = 16;
 
-/// What was found of all sections.
+/// The parts of all sections that were found.
 pub(super) struct Sections {
     sections: BTreeMap<Section, Parts>,
     packer: Packer,
@@ -22,18 +22,18 @@ pub(super) struct Sections {
     bytes: u64,
 }
 
-/// What was found of one section.
+/// The parts of one section that were found.
 #[derive(Default)]
 pub(super) struct Parts {
     /// Zero where a part is missing; short where the last ones are.
     pub bytes: Vec<u8>,
-    /// What the blocks say how long it is.
+    /// The length that the blocks state.
     pub total: u64,
-    /// Which parts are there.
+    /// The parts that are there.
     found: Vec<bool>,
 }
 
-/// What became of a part.
+/// The result of placing a part.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Placed {
     /// It is in its place.
@@ -121,7 +121,7 @@ impl Parts {
         Ok(())
     }
 
-    /// Which bytes of `total` are missing, in order and apart from each other.
+    /// The missing bytes of `total`, in order and apart from each other.
     pub(super) fn missing(&self, total: u64) -> Vec<Range<u64>> {
         let part = PART_BYTES as u64;
         let mut missing: Vec<Range<u64>> = Vec::new();

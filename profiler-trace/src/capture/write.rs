@@ -21,7 +21,7 @@ impl Capture {
     /// Writes the capture, compressed, part by part: beside the capture itself this takes about
     /// 3 MiB of memory. The writer need not be buffered.
     ///
-    /// Of [`Capture::damage`], what is missing is written too, so that it is known of the new file.
+    /// The missing parts of [`Capture::damage`] are written too, so that the new file names them.
     ///
     /// # Errors
     ///

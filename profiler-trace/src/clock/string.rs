@@ -3,7 +3,7 @@
 /// A point by the cycles since some anchor, and nanoseconds.
 pub(super) type Place = (f64, f64);
 
-/// What the line must pass at some cycle: from `low` to `high`.
+/// The range that the line must pass at a cycle, from `low` to `high`.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Gate {
     pub cycles: f64,

@@ -7,7 +7,7 @@ use proptest::strategy::Strategy as _;
 use super::*;
 use crate::diagnostic::DiagnosticKind;
 use crate::model::{Region, Time, Value};
-use crate::record_cost::{Election, FormCosts, HostCost, StampCost, StampWaits};
+use crate::record_cost::{FormCosts, HostCost, StampCost, StampWaits};
 use crate::synthetic::{Keep, SyntheticModule, SyntheticWarp};
 
 /// Decodes one warp of 1 cycle per nanosecond that `record`s on a region and a mark.
@@ -510,7 +510,7 @@ fn a_table_of_figures_that_are_none_is_refused() {
         (Strategy::Elected, &table.elected),
         (Strategy::Thread, &table.one_lane),
     ] {
-        assert_eq!(table.of(Election::of(strategy)), costs, "{strategy:?}");
+        assert_eq!(table.of(strategy), costs, "{strategy:?}");
     }
 }
 

@@ -1,4 +1,4 @@
-//! Which units of a buffer survived, and in which order they were written.
+//! The units of a buffer that survived, and their order.
 
 use profiler_wire::Stamp;
 use profiler_wire::descriptor::{CURSOR_MAX, units};
@@ -6,7 +6,7 @@ use profiler_wire::record::{TICK_MASK, UNIT_BYTES};
 
 use super::ticks::SLACK;
 
-/// How the buffers of a module lie, checked.
+/// The layout of a module's buffers, checked.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Layout {
     /// Units of a lane that a buffer keeps.
@@ -47,7 +47,7 @@ impl Layout {
         Self { running, ..self }
     }
 
-    /// What the buffer with this index holds of the units at `column` of its rows, the first bytes of
+    /// The units that the buffer with this index holds at `column` of its rows, the first bytes of
     /// each being column 0; as much of it as there is.
     pub(super) fn buffer<'a>(&self, buffers: &'a [u8], index: usize, column: usize) -> Buffer<'a> {
         let bytes = 1_usize.checked_shl(self.shift);
@@ -77,14 +77,14 @@ pub(super) struct Buffer<'a> {
 pub(super) struct Survivors {
     /// Index of the oldest.
     first: u32,
-    /// How many.
+    /// Their number.
     pub count: u32,
     /// Whether units before the first survivor were lost.
     pub oldest_lost: bool,
-    /// How many of them lie after the end of the capture's array.
+    /// The number of units after the end of the capture's array.
     pub cut: u32,
     capacity: u32,
-    /// How many units of the buffer are in the capture.
+    /// The number of the buffer's units in the capture.
     held: u32,
     /// Whether the lane counted them. If not, units among them may be missing, or be there in part:
     /// those that were on their way when the buffer was read.
@@ -105,12 +105,12 @@ impl Survivors {
         if number < before_end { self.first + number } else { number - before_end }
     }
 
-    /// How many of them lie from the oldest to the buffer's end.
+    /// The number of units from the oldest to the buffer's end.
     fn until_end(self) -> u32 {
         self.capacity.saturating_sub(self.first).min(self.count)
     }
 
-    /// Where those in the capture end that lie from the oldest to the buffer's end.
+    /// The end of the units in the capture from the oldest to the buffer's end.
     fn end(self) -> u32 {
         (self.first + self.until_end()).min(self.held)
     }
@@ -139,17 +139,17 @@ impl Buffer<'_> {
         Some([from_first, units.get(..wrapped as usize)?])
     }
 
-    /// Where the lane's count of units stops.
+    /// The largest count of units of a lane.
     pub(super) fn count_max(&self) -> u32 {
         units(CURSOR_MAX, self.layout.step)
     }
 
-    /// Which units survived, by what the lane counted, if it did.
+    /// The units that survived, by the lane's counts if there are any.
     pub(super) fn survivors_of(&self, counts: Option<(u32, u32)>) -> Survivors {
         counts.map_or_else(|| self.scan(), |(units, _)| self.survivors(units))
     }
 
-    /// Which units survived of so many that were emitted.
+    /// The units that survived, of so many that were emitted.
     pub(super) fn survivors(&self, emitted: u32) -> Survivors {
         let Layout { capacity, ring, .. } = self.layout;
         let count = emitted.min(capacity);
@@ -176,11 +176,11 @@ impl Buffer<'_> {
         Survivors { first, count, oldest_lost: wrapped, cut, capacity, held, counted: true }
     }
 
-    /// Which units survived in a lane that left no count: those that were written, as buffers are
+    /// The units that survived in a lane without a count: those that were written, as buffers are
     /// cleared before a session. Units between them that are not there yet count among them, where
-    /// kernels had failed. Where they ran on it is those before the first such unit, which is what the
-    /// lane had recorded a moment before; of a ring, in which the oldest vanish meanwhile, too, the
-    /// longest run of units that are there, each later than those before it.
+    /// kernels had failed. Where they ran on it is those before the first such unit, which is what
+    /// the lane had recorded a moment before; of a ring, in which the oldest vanish meanwhile, too,
+    /// the longest run of units that are there, each later than those before it.
     pub(super) fn scan(&self) -> Survivors {
         if !self.layout.running {
             return self.scan_all();

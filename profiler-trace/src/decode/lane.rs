@@ -145,12 +145,7 @@ impl Decoder<'_> {
             let beyond = u64::from(units - survivors.count);
             let values = u64::from(attached).saturating_sub(attachments).min(beyond);
             self.note_small_buffer(beyond - values, units, place);
-            self.diagnostics.add(Diagnostic {
-                kind: Kind::ValuesLost,
-                count: values,
-                number: 0,
-                place: Some(place),
-            });
+            self.diagnostics.note_count(Kind::ValuesLost, values, Some(place));
         }
     }
 

@@ -6,7 +6,7 @@ use super::Slot;
 use crate::model::{Launch, SiteIndex};
 use profiler_wire::header::Dim3;
 
-/// What tells launches apart, but for replays: module, `%gridid`, kernel, grid and block shape.
+/// The identity of a launch, apart from replays: module, `%gridid`, kernel, grid and block shape.
 type Key = (usize, u64, SiteIndex, Dim3, Dim3);
 
 fn key(slot: &Slot) -> Key {

@@ -15,6 +15,7 @@ mod recorded;
 mod regions;
 mod silent;
 mod stream;
+mod streamed;
 mod threads;
 mod ticks;
 mod units;
@@ -33,8 +34,8 @@ use buffers::{Buffer, Layout};
 use lane::Scratch;
 use lists::Beyond;
 use regions::RegionTicks;
-pub(crate) use stream::Memory;
 pub use stream::{Decoder, WarpRecords};
+pub use streamed::StreamedTrace;
 use ticks::Bounds;
 use units::SiteKinds;
 
@@ -62,7 +63,7 @@ struct Slot {
     header: SlotHeader,
     exit: Option<ExitHeader>,
     layouts: Layouts,
-    /// What of it a damaged capture file lacks.
+    /// The parts of it that a damaged capture file lacks.
     loss: SlotLoss,
 }
 
@@ -96,7 +97,7 @@ impl Slot {
     }
 }
 
-/// What a lane left behind.
+/// The buffer and counts of a lane.
 struct LaneBuffer<'m> {
     buffer: Buffer<'m>,
     /// Its units and the attachments among them.
@@ -107,7 +108,7 @@ struct LaneBuffer<'m> {
     is_lost: bool,
 }
 
-/// How the buffers of a module lie.
+/// The layouts of a module's buffers.
 #[derive(Clone, Copy, Debug)]
 struct Layouts {
     leader: Layout,
@@ -123,7 +124,7 @@ fn to_ns<'m>(clocks: &'m ClockMap, header: &SlotHeader) -> ToNs<'m> {
     }
 }
 
-/// When a slot's warp entered the kernel and, if it did, left it.
+/// The entry of a slot's warp into the kernel and its exit, if it left.
 fn entry_and_exit(slot: &Slot, clocks: &ClockMap) -> (Time, Option<Time>) {
     let Bounds { entry, exit, .. } = slot.bounds(0);
     let mut to_ns = to_ns(clocks, &slot.header);
@@ -143,12 +144,11 @@ fn read_slots(
     let descriptor = &module.descriptor;
     let place = Location { module: index, ..Location::default() };
     for slots in loss.headers() {
-        trace.diagnostics.add(Diagnostic {
-            kind: Kind::UnreadableSlot,
-            count: slots.len() as u64,
-            number: 0,
-            place: Some(Location { slot: Some(slots.start), ..place }),
-        });
+        trace.diagnostics.note_count(
+            Kind::UnreadableSlot,
+            slots.len() as u64,
+            Some(Location { slot: Some(slots.start), ..place }),
+        );
     }
     if module.headers.is_empty() {
         return;
@@ -245,9 +245,8 @@ fn note_lost(index: usize, module: &ModuleCapture, trace: &mut Trace) {
         place,
     });
     let kind = if lost.warps == 0 { Kind::LanesWithoutBuffer } else { Kind::RecordsWithoutBuffer };
-    trace.diagnostics.add(Diagnostic { kind, count: records, number: 0, place });
-    let values = Kind::ValuesLost;
-    trace.diagnostics.add(Diagnostic { kind: values, count: lost.attachments, number: 0, place });
+    trace.diagnostics.note_count(kind, records, place);
+    trace.diagnostics.note_count(Kind::ValuesLost, lost.attachments, place);
 }
 
 /// Reports where the selection of a session took nothing of a module.
@@ -304,7 +303,7 @@ fn fit_clocks(
     clocks
 }
 
-/// What decoding a slot takes from its capture.
+/// The parts of a capture that decoding a slot needs.
 struct SlotSource<'c> {
     slot: &'c Slot,
     module: &'c ModuleCapture,
@@ -335,7 +334,7 @@ fn blank_warp() -> Warp {
     }
 }
 
-/// Who the warp of a slot is and when it ran, which its header says.
+/// Fills in the identity and the times of a slot's warp from its header.
 fn describe(slot: &Slot, clocks: &ClockMap, warp: &mut Warp) {
     let header = &slot.header;
     warp.slot = slot.slot;
@@ -409,12 +408,11 @@ impl SlotSource<'_> {
             if let (1.., Some(exit)) = (lane, exit) {
                 let own = &decoder.scratch.recorded.regions.as_slice()[first..];
                 let is_after = |region: &&RegionTicks| !region.is_open() && region.end > exit;
-                decoder.diagnostics.add(Diagnostic {
-                    kind: Kind::RegionAfterExit,
-                    count: own.iter().filter(is_after).count() as u64,
-                    number: 0,
-                    place: Some(place),
-                });
+                decoder.diagnostics.note_count(
+                    Kind::RegionAfterExit,
+                    own.iter().filter(is_after).count() as u64,
+                    Some(place),
+                );
             }
         }
         decoder.finish();

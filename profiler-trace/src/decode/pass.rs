@@ -13,8 +13,7 @@ use super::recorded::{RawMark, Recorded};
 use super::regions::{NONE, RegionTicks, Sizes};
 use super::ticks::{Bounds, Implausible, Oddities, Widening, start_after};
 use super::units::{self, LaneUnits, Unit};
-use crate::diagnostic::{Diagnostic, DiagnosticKind as Kind, Diagnostics, Location};
-use crate::model::RegionRecord;
+use crate::diagnostic::{DiagnosticKind as Kind, Diagnostics, Location};
 
 /// A begin without an end so far: track, site, when, and the region's index.
 type Begun = (u32, u32, u64, usize);
@@ -44,7 +43,7 @@ struct LaneSizes {
     sizes: Sizes,
     last_end: u64,
     is_plain: bool,
-    /// How many regions there were before the lane.
+    /// The number of regions before the lane.
     first: usize,
 }
 
@@ -67,9 +66,9 @@ impl LaneSizes {
 /// A pass over a lane between two of its units.
 #[derive(Clone, Copy)]
 struct Ranges {
-    /// When the unit before was written.
+    /// The time of the unit before.
     last: u64,
-    /// How many units were read.
+    /// The number of units that were read.
     number: u32,
     sizes: LaneSizes,
 }
@@ -110,7 +109,7 @@ impl Ranges {
                 size,
                 depth: 0,
                 lane: number,
-                record: RegionRecord::Own,
+                value_in_record: false,
             });
             self.number += 1;
         }
@@ -126,7 +125,7 @@ struct Pass<'a> {
     diagnostics: &'a mut Diagnostics,
     widening: Widening<'a>,
     sizes: LaneSizes,
-    /// How many units were read, whole or not.
+    /// The number of units that were read, whole or not.
     number: u32,
     /// The region whose record an attachment may follow.
     owner: Option<usize>,
@@ -327,7 +326,7 @@ impl Pass<'_> {
         }
         if has_value {
             region.value = values.len() as u32;
-            region.record = RegionRecord::WithValue;
+            region.value_in_record = true;
             values.extend(units::value(kind, data));
             self.owner = None;
         }
@@ -367,7 +366,7 @@ impl Pass<'_> {
         let mut add = |kind, count, number: Option<u32>| {
             let place = number.and_then(|number| lane.place_of(number));
             let place = Some(place.unwrap_or(Location { unit: None, ..lane.place }));
-            diagnostics.add(Diagnostic { kind, count, number: 0, place });
+            diagnostics.note_count(kind, count, place);
         };
         add(Kind::TimeNotMonotonic, backward, first_backward);
         let open = recorded.regions[sizes.first..].iter().filter(|region| region.is_open());

@@ -1,4 +1,4 @@
-//! What lanes recorded, on its way from units to the model.
+//! The records of lanes, on their way from units to the model.
 
 use super::regions::RegionTicks;
 use crate::model::Value;
@@ -15,7 +15,7 @@ pub(super) struct RawMark {
     pub value: Option<Value>,
 }
 
-/// What lanes recorded, in ticks.
+/// The records of lanes, in ticks.
 #[derive(Debug, Default)]
 pub(super) struct Recorded {
     pub regions: Vec<RegionTicks>,

@@ -3,10 +3,10 @@
 
 use std::cmp::Reverse;
 
-use crate::model::{Region, RegionRecord, SiteIndex, Time, Value};
+use crate::model::{Region, SiteIndex, Time, Value};
 use profiler_wire::record::track_number;
 
-/// What stands for "none" in the columns of a [`RegionTicks`].
+/// Stands for "none" in the columns of a [`RegionTicks`].
 pub(super) const NONE: u32 = u32::MAX;
 
 /// A region in ticks, half as large as a [`Region`].
@@ -19,7 +19,7 @@ pub(super) struct RegionTicks {
     pub site: u32,
     /// The track as a record holds it, 0 for the warp's own.
     pub track: u32,
-    /// Which of its lane's units ended it: of two that end together, the one that ended later
+    /// The number of the unit that ended it: of two that end together, the one that ended later
     /// encloses the other. [`NONE`] while it is open.
     pub end_unit: u32,
     /// Index into the warp's values, or [`NONE`].
@@ -28,7 +28,7 @@ pub(super) struct RegionTicks {
     pub size: u32,
     pub depth: u16,
     pub lane: u8,
-    pub record: RegionRecord,
+    pub value_in_record: bool,
 }
 
 impl RegionTicks {
@@ -58,7 +58,7 @@ impl RegionTicks {
             site: SiteIndex(first_site + self.site),
             track: track_number(self.track),
             lane: self.lane,
-            record: self.record,
+            value_in_record: self.value_in_record,
             depth: self.depth,
             start,
             end,
@@ -125,7 +125,7 @@ impl Sizes {
 /// Sorts the regions of a lane; its memory is used again for the next one.
 #[derive(Debug, Default)]
 pub(super) struct Sorter {
-    /// Where the regions within which a region lies have their first one.
+    /// The first regions of the regions around a region.
     around: Vec<u32>,
     /// The first `ordered` are in use.
     order: Vec<u32>,
@@ -134,7 +134,7 @@ pub(super) struct Sorter {
     depths: Depths,
 }
 
-/// What the depths of regions are found by that are not plain.
+/// Memory to find the depths of regions that are not plain.
 #[derive(Debug, Default)]
 struct Depths {
     /// Ends of a track's regions, the latest first: of those around a region, or, where regions cross, of

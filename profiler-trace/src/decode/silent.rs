@@ -1,4 +1,4 @@
-//! Which sites of launched kernels are in no record.
+//! The sites of launched kernels that no record has.
 
 use std::collections::HashMap;
 

@@ -12,15 +12,15 @@ use super::{
 use crate::capture::lost::ModuleLoss;
 use crate::capture::{Capture, CaptureEnd, ModuleCapture};
 use crate::clock::{ClockMap, ToNs};
-use crate::diagnostic::{Diagnostic, DiagnosticKind as Kind, Diagnostics, Location};
+use crate::diagnostic::{DiagnosticKind as Kind, Diagnostics, Location};
 use crate::edges;
 use crate::host::HostTrace;
 use crate::model::{Edge, Launch, MarkIndex, Region, Site, SiteIndex, Time, Trace, Value, Warp};
 use crate::progress::Progress;
 use crate::resources::note_lost_blocks;
-use crate::source::StreamedTrace;
 
 use super::silent::{self, Recorded};
+use super::streamed::StreamedTrace;
 
 /// Captures of fewer bytes are decoded on one thread: others would not be ready before it is done.
 const SMALL_BYTES: usize = 1 << 18;
@@ -34,8 +34,8 @@ const SMALL_BYTES: usize = 1 << 18;
 /// # count }
 /// ```
 ///
-/// Besides the capture it holds what it knows of each slot, a few hundred bytes; nothing for a
-/// record. A warp is decoded when it is asked for, into memory that is used again.
+/// In addition to the capture it holds a few hundred bytes for each slot, and nothing for a record.
+/// A warp is decoded on demand, into memory that is used again.
 #[derive(Debug)]
 pub struct Decoder<'c> {
     capture: &'c Capture,
@@ -52,7 +52,7 @@ pub struct Decoder<'c> {
     order: Vec<usize>,
     /// The launch of each slot.
     launch_of: Vec<usize>,
-    /// What is left out, by slot; nothing where all is shown.
+    /// The slots that are left out; empty if all are shown.
     hidden: Vec<bool>,
     /// The slots that are shown, in the order of the trace.
     shown: Vec<usize>,
@@ -63,11 +63,11 @@ pub struct Decoder<'c> {
     threads: NonZeroUsize,
     /// Whether what recording cost is taken out of the times.
     subtracts_cost: bool,
-    /// What was odd when the first outline was made.
+    /// The findings of the first outline.
     found: OnceLock<Found>,
 }
 
-/// What was odd in a capture.
+/// The findings in a capture.
 #[derive(Debug)]
 struct Found {
     diagnostics: Diagnostics,
@@ -88,12 +88,7 @@ impl<'c> Decoder<'c> {
             timer_step_ns: 1.0,
             ..Trace::default()
         };
-        head.diagnostics.add(Diagnostic {
-            kind: Kind::DamagedCapture,
-            count: capture.damage.len() as u64,
-            number: 0,
-            place: None,
-        });
+        head.diagnostics.note_count(Kind::DamagedCapture, capture.damage.len() as u64, None);
         match capture.end {
             CaptureEnd::Finished => {}
             CaptureEnd::Running => head.diagnostics.note(Kind::KernelRunning, None),
@@ -176,28 +171,28 @@ impl<'c> Decoder<'c> {
         }
     }
 
-    /// How many threads decode at once; at first as many as the machine has, or one for a small
-    /// capture. What is decoded does not depend on it.
+    /// Sets the number of decoding threads. The default is that of the machine, or one for a small
+    /// capture. The result does not depend on it.
     #[must_use]
     pub fn threads(self, threads: NonZeroUsize) -> Self {
         Self { threads, ..self }
     }
 
-    /// Takes what recording cost out of all times, as [`Trace::subtract_record_cost`] does, in what
-    /// [`Decoder::trace`] and [`Decoder::outline`] return, in what [`Decoder::try_each_warp`] visits,
-    /// and in all that is written. [`WarpRecords`] stay as they were recorded.
+    /// Subtracts the cost of recording from all times, as [`Trace::subtract_record_cost`] does: in
+    /// [`Decoder::trace`], [`Decoder::outline`] and [`Decoder::try_each_warp`], and in all exports.
+    /// [`WarpRecords`] stay as they were recorded.
     #[must_use]
     pub fn subtract_record_cost(self) -> Self {
         Self { subtracts_cost: true, found: OnceLock::new(), ..self }
     }
 
-    /// Shows only the warps for which `takes` holds, of those that were shown so far. It is given warps
-    /// without their records: who they are, their launch, and their times.
+    /// Shows only the warps that `takes` accepts, of those that were shown so far. It gets warps
+    /// without their records: their identity, their launch, and their times.
     ///
-    /// Launches keep their places and times, and one may have no warp left. Clocks, arrows, losses and
-    /// [`Trace::diagnostics`] are found as if all warps were there, so that what is shown of a warp does not
-    /// depend on others; arrows to or from warps that are left out are left out, too. How many warps these
-    /// are is in [`Trace::left_out_warps`].
+    /// Launches keep their places and times, and one may have no warp left. Clocks, arrows, losses
+    /// and [`Trace::diagnostics`] are found as if all warps were there, so a warp does not change
+    /// when others are left out. Arrows to or from left out warps are left out, too.
+    /// [`Trace::left_out_warps`] counts these warps.
     ///
     /// ```
     /// # fn export(capture: &profiler_trace::Capture, file: std::fs::File) -> std::io::Result<()> {
@@ -235,15 +230,15 @@ impl<'c> Decoder<'c> {
         !self.hidden.get(slot).copied().unwrap_or(false)
     }
 
-    /// How many warps are shown: all that the capture holds, but for those that [`Decoder::only`] leaves
+    /// The number of shown warps: all of the capture, except those that [`Decoder::only`] leaves
     /// out.
     #[must_use]
     pub fn warp_count(&self) -> usize {
         self.shown.len()
     }
 
-    /// The launches, in the order of [`Trace::launches`]. A launch of which no warp left the kernel
-    /// ends, as far as this tells, at minus infinity.
+    /// The launches, in the order of [`Trace::launches`]. Here a launch without a warp that left
+    /// the kernel ends at minus infinity.
     #[must_use]
     pub fn launches(&self) -> &[Launch] {
         &self.launches
@@ -255,7 +250,7 @@ impl<'c> Decoder<'c> {
         &self.head.sites
     }
 
-    /// What the host did.
+    /// The spans of the host.
     #[must_use]
     pub fn host(&self) -> &HostTrace {
         &self.head.host
@@ -284,7 +279,7 @@ impl<'c> Decoder<'c> {
     }
 
     /// Visits the warps on all threads, each of which has states of its own, and returns the
-    /// states. What one state sees is in the order of the capture's slots.
+    /// states. Each state sees its warps in the order of the capture's slots.
     pub fn fold_warps<State: Send>(
         &self,
         state: impl Fn() -> State + Sync,
@@ -328,8 +323,8 @@ impl<'c> Decoder<'c> {
         outline
     }
 
-    /// What was lost or odd, [`Trace::diagnostics`]. All is decoded for that, unless it was before:
-    /// whatever writes returns them too, but where it fails.
+    /// Everything lost or odd, [`Trace::diagnostics`]. This decodes the whole capture, unless that
+    /// was done before. Exports return the diagnostics, too.
     #[must_use]
     pub fn diagnostics(&self) -> Diagnostics {
         let found = self.found.get().map(|found| found.diagnostics.clone());
@@ -522,8 +517,8 @@ pub struct WarpRecords<'m> {
 }
 
 impl WarpRecords<'_> {
-    /// The regions, in the order of [`Warp::regions`]. They are made one by one, so that what a
-    /// visitor does not look at costs nothing.
+    /// The regions, in the order of [`Warp::regions`]. They are made one by one, so regions that a
+    /// visitor does not look at cost nothing.
     #[inline]
     pub fn regions(&self) -> impl ExactSizeIterator<Item = Region> {
         let mut to_ns = self.to_ns.clone();
@@ -563,7 +558,7 @@ impl WarpRecords<'_> {
     }
 }
 
-/// What a thread uses again for each warp.
+/// Memory that a thread uses again for each warp.
 #[derive(Debug)]
 pub(crate) struct Memory {
     scratch: Scratch,

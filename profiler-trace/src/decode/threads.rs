@@ -10,7 +10,7 @@ use crate::progress::Progress;
 /// Pieces of work for each thread, so that those who are done early take over from others.
 const PIECES: usize = 16;
 
-/// How many threads the machine runs at once.
+/// The number of threads that the machine runs at once.
 pub(super) fn available() -> NonZeroUsize {
     thread::available_parallelism().unwrap_or(NonZeroUsize::MIN)
 }

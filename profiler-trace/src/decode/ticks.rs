@@ -20,7 +20,7 @@ pub(super) const SLACK: u64 = 1 << 32;
 /// The longest region that is believed: almost ten hours at 2 GHz.
 const REGION_MAX: u64 = 64 << TICK_BITS;
 
-/// What bounds the times of a lane.
+/// The bounds of a lane's times.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Bounds {
     pub entry: u64,
@@ -80,7 +80,7 @@ pub(super) fn start_after(begin: u64, start: u64, end: u64) -> Option<u64> {
     (after < SLACK).then_some(start)
 }
 
-/// When a unit was written.
+/// The time of a unit's stamp.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Written {
     /// All 64 bits where `whole`, otherwise the low 40.
@@ -88,7 +88,7 @@ pub(super) struct Written {
     pub whole: bool,
 }
 
-/// What was odd about a lane's times.
+/// Oddities of a lane's times.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Oddities {
     /// Units that were written before the one before them: how many, and the first one's number.
@@ -111,9 +111,9 @@ pub(super) struct Widening<'a> {
     bounds: Bounds,
     /// The times of the first units, if they are found backwards, with their numbers.
     oldest: &'a [(u32, u64)],
-    /// When the unit before was written.
+    /// The time of the unit before.
     pub last: u64,
-    /// How many units there were so far.
+    /// The number of units so far.
     count: u64,
     odd: Oddities,
 }
@@ -176,7 +176,7 @@ impl<'a> Widening<'a> {
         if whole { time } else { last.saturating_sub(back).max(entry) }
     }
 
-    /// What was odd.
+    /// The oddities.
     pub(super) fn finish(self) -> Oddities {
         let Self { bounds, oldest, last, count, mut odd } = self;
         let went_forwards = count > oldest.len() as u64;

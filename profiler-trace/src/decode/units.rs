@@ -63,7 +63,7 @@ pub(super) struct Unit {
     pub is_of_region: bool,
     /// Word 0.
     pub data: u64,
-    /// When it was written, as far as it says that itself.
+    /// The time at which it was written, as far as the unit itself has it.
     pub written: Written,
 }
 

@@ -1,4 +1,4 @@
-//! Each diagnostic in a sentence, with its remedy.
+//! Each diagnostic in words: the finding, then the help.
 
 use std::fmt;
 
@@ -8,415 +8,314 @@ use profiler_wire::record::TRACK_MAX;
 
 use super::{Diagnostic, DiagnosticKind};
 
-impl fmt::Display for Diagnostic {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        use DiagnosticKind as Kind;
-        let (count, number) = (self.count, self.number);
-        let p = |one: &'static str, several: &'static str| if count == 1 { one } else { several };
-        match self.kind {
-            Kind::BufferTooSmall => write!(
-                f,
-                "{count} {} did not fit the buffer of {}; build the profiler with \
-                 .records_per_warp({number}) or more",
-                p("record", "records"),
-                p("its warp", "their warp")
-            ),
-            Kind::LaneBufferTooSmall => write!(
-                f,
-                "{count} {} did not fit the buffer of {}; build the profiler with \
-                 .records_per_lane({number}) or more",
-                p("record", "records"),
-                p("its lane", "their lane")
-            ),
-            Kind::BufferFull => write!(
-                f,
-                "{count} {} and never left the kernel, so that more was lost \
-                 than is stated {} on recording; build the profiler with \
-                 .records_per_warp({number}), or .records_per_lane({number}) for lanes other than 0, or \
-                 more",
-                p("lane filled its buffer", "lanes filled their buffer"),
-                p("if it went", "if they went")
-            ),
-            Kind::NoSlot => write!(
-                f,
-                "{count} {} found no slot; build the profiler with .max_warps({number}) or more, \
-                 or select fewer blocks or warps",
-                p("warp", "warps")
-            ),
-            Kind::RecordsWithoutBuffer => write!(
-                f,
-                "{count} {} lost by warps without a slot or by lanes without a buffer; \
-                 give the session more slots",
-                p("record was", "records were")
-            ),
-            Kind::LanesWithoutBuffer => write!(
-                f,
-                "{count} {} lost by lanes without a buffer; give the session buffers for all \
-                 lanes, or record by warp",
-                p("record was", "records were")
-            ),
-            Kind::ValuesLost => write!(
-                f,
-                "{count} {} did not fit the buffer; give the session more room",
-                p(
-                    "value of a region, or reading of both clocks,",
-                    "values of regions, or readings of both clocks,"
-                )
-            ),
-            Kind::NothingSelected => write!(
-                f,
-                "no warp of {count} {} was recorded: the session takes only some blocks or warps (.blocks, \
-                 .block_stride, .warps), and no annotated kernel that it saw had one of them",
-                p("module", "modules")
-            ),
-            Kind::CountSaturated => write!(
-                f,
-                "{count} {} emitted so many units that counting stopped (at {COUNT_MAX} for lane 0, \
-                 at {LANE_COUNT_MAX} for others), so that more was lost than is stated, and a buffer \
-                 that keeps the last records has turned no further; record less, or split the launch",
-                p("lane", "lanes")
-            ),
-            Kind::CountMismatch => write!(
-                f,
-                "{count} {}; the capture is damaged: \
-                 read it back only after the kernels have finished",
-                p(
-                    "lane kept more records than it says it emitted",
-                    "lanes kept more records than they say they emitted"
-                )
-            ),
-            Kind::KernelFailed => {
-                f.write_str("a kernel failed")?;
-                match (number, failure(number)) {
-                    (0, _) => f.write_str(" (its launch's error says why)")?,
-                    (number, None) => write!(f, " (CUDA error {number})")?,
-                    (number, Some(name)) => write!(f, " (CUDA error {number}, {name})")?,
-                }
-                f.write_str(
-                    "; what its warps had recorded until then is shown, a region that is open was \
-                     open when it failed, and what was lost of warps that never left is not known",
-                )
-            }
-            Kind::RecordsGone => write!(
-                f,
-                "the records of {count} {} were in device memory, which the kernel that failed took with \
-                 it, and are not counted as lost; annotate {} kernels with #[profiled(buffer = host)], \
-                 whose records outlive that",
-                p("module", "modules"),
-                p("its", "their")
-            ),
-            Kind::KernelRunning => f.write_str(
-                "the records were read while kernels ran: a region that is open had not ended by \
-                 then, and what was lost of warps that had not left is not known",
-            ),
-            Kind::WarpNeverLeft => write!(
-                f,
-                "{count} {} entered the kernel and never left it (the kernel hung, trapped, or \
-                 was still running when the records were read); {} is not known: \
-                 synchronize before reading, or see which regions are open",
-                p("warp", "warps"),
-                p("what it lost", "what they lost")
-            ),
-            Kind::LaneNeverLeft => write!(
-                f,
-                "{count} {} recorded and never left the kernel though lane 0 {} did; \
-                 {} is not known: let all lanes return from the kernel",
-                p("lane", "lanes"),
-                p("of its warp", "of their warp"),
-                p("what it lost", "what they lost")
-            ),
-            Kind::OpenRegion => write!(
-                f,
-                "{count} {} was lost; end \
-                 every region_start! on every path, or give the session more room (where warps never left the \
-                 kernel, it is what they were in)",
-                p(
-                    "region has no end: it was never ended, or its end",
-                    "regions have no end: they were never ended, or their end"
-                )
-            ),
-            Kind::OrphanedValue => write!(
-                f,
-                "{count} {} out; give \
-                 the session more room",
-                p(
-                    "value belongs to a region that was overwritten, and was left",
-                    "values belong to regions that were overwritten, and were left"
-                )
-            ),
-            Kind::TrackOutOfRange => write!(
-                f,
-                "{count} {} a track whose number is above {TRACK_MAX}, the largest that a record holds, \
-                 and {} on the one track of all such numbers; number tracks from 0 on, by other than \
-                 (block << 16) | tile, which is beyond that from block 256 on",
-                p("record or warp names", "records or warps name"),
-                p("lies", "lie")
-            ),
-            Kind::NameOutOfRange => write!(
-                f,
-                "{count} {} of a list by an index beyond its last, and {} called `LIST[out of range]`; the \
-                 first such list has {number} {}: give it more, or an index below {number}",
-                p("region takes a name", "regions take names"),
-                p("is", "are"),
-                if number == 1 { "name" } else { "names" }
-            ),
-            Kind::UnwrittenUnit => write!(
-                f,
-                "{count} {} but never written; the capture is damaged: read it back \
-                 only after the kernels have finished, and let no kernel write to it",
-                p("unit was counted", "units were counted")
-            ),
-            Kind::UnitInFlight => write!(
-                f,
-                "{count} {} on {} way to memory when it was read, before later ones that had \
-                 arrived, and {} left out; read again a moment later",
-                p("unit was", "units were"),
-                p("its", "their"),
-                p("was", "were")
-            ),
-            Kind::DamagedUnit => write!(
-                f,
-                "{count} {}; something else has written into the buffers: run the \
-                 kernels under compute-sanitizer",
-                p("unit is no record", "units are no records")
-            ),
-            Kind::UnknownSite => write!(
-                f,
-                "{count} {} a site that the module does not have (the first has id \
-                 {number}); attach the session with the very PTX that the module was loaded from",
-                p("record names", "records name")
-            ),
-            Kind::KindMismatch => write!(
-                f,
-                "{count} {} left out; attach \
-                 the session with the very PTX that the module was loaded from",
-                p(
-                    "record does not go with the kind of its site and was",
-                    "records do not go with the kind of their site and were"
-                )
-            ),
-            Kind::TimeNotMonotonic => write!(
-                f,
-                "{count} {} an earlier time than the unit {}, or a later one than \
-                 the warp's exit; the capture is damaged, or the warp moved to another SM while it ran (preemption)",
-                p("unit bears", "units bear"),
-                p("before it", "before them")
-            ),
-            Kind::AmbiguousWrap => write!(
-                f,
-                "in {count} {} 2^40 ticks or more may lie between two records, or between the \
-                 begin and the end of a region, so that times may be off by a multiple of 2^40 \
-                 ticks; let no launch last that long (549 s at 2 GHz), or give the session more \
-                 buffer, put marks into long stretches, and let regions have no track of their own, \
-                 and a value of 32 bits in place of a shorter one: then their records hold all of \
-                 their begin's clock",
-                p("lane", "lanes")
-            ),
-            Kind::RegionAfterExit => write!(
-                f,
-                "{count} {} after lane 0 of {} had left the kernel: the kernel took longer there than is \
-                 shown, and shares are of the time that is shown",
-                p("region ends", "regions end"),
-                p("its warp", "their warp")
-            ),
-            Kind::StartBeforeEntry => write!(
-                f,
-                "{count} {} entered the kernel{} \
-                 at its entry: the capture is damaged, {} 2^40 ticks or more",
-                p(
-                    "region seems to begin before its warp",
-                    "regions seem to begin before their warp"
-                ),
-                p("; it was cut", "; they were cut"),
-                p("or it lasted", "or they lasted")
-            ),
-            Kind::HeaderVersion => write!(
-                f,
-                "{count} {} written with another wire version than the launch descriptor has \
-                 (the first with version {number}, this library reads version {WIRE_VERSION}); {} were left out \
-                 and are not counted as lost: build the kernels with the same version of the \
-                 profiler as the host program",
-                p("slot was", "slots were"),
-                p("its records", "their records")
-            ),
-            Kind::DamagedHeader => write!(
-                f,
-                "{count} {} left out; clear the headers \
-                 before the session, and run the kernels under compute-sanitizer",
-                p(
-                    "slot header is damaged and its slot was",
-                    "slot headers are damaged and their slots were"
-                )
-            ),
-            Kind::UnknownKernel => write!(
-                f,
-                "{count} {} a kernel that the module does not have (the first has id \
-                 {number}) {} out; attach the session with the very PTX that the module \
-                 was loaded from",
-                p("slot names", "slots name"),
-                p("and was left", "and were left")
-            ),
-            Kind::UnknownStrategy => write!(
-                f,
-                "{count} {} an unknown recording strategy (the first is {number}) {} \
-                 shown as recorded by warp; the capture is damaged, or of another version",
-                p("slot names", "slots name"),
-                p("and is", "and are")
-            ),
-            Kind::DamagedDescriptor => write!(
-                f,
-                "the launch descriptor of {count} {} cannot be right (its wire version is \
-                 {number}, this library reads version {WIRE_VERSION}); {} were left out: attach before the \
-                 first launch, and finish the session with the same library",
-                p("module", "modules"),
-                p("its records", "their records")
-            ),
-            Kind::TruncatedCapture => write!(
-                f,
-                "the arrays of the capture end before {count} {}; what \
-                 is missing counts as lost: read back all slots",
-                p("of the slots and lanes in use does", "of the slots and lanes in use do")
-            ),
-            Kind::DamagedCapture => write!(
-                f,
-                "the capture's file is damaged or truncated ({count} {} Capture::read \
-                 returns and `profiler check` lists); copy it again from where it was written, or \
-                 record it again",
-                p("finding, which", "findings, which")
-            ),
-            Kind::UnreadableSlot => write!(
-                f,
-                "{} of {count} {} lay in damaged parts of the capture's file; {} \
-                 warps are missing, what those recorded is not counted as lost, and arrows that \
-                 began in one may begin elsewhere: copy the file again, or record it again",
-                p("the header", "the headers"),
-                p("slot", "slots"),
-                p("its", "their")
-            ),
-            Kind::UnreadableRecords => write!(
-                f,
-                "the buffers or counts of {count} {} lay in damaged parts of the capture's file; all \
-                 that such a lane emitted counts as lost where that is known (of lane 0 also what it \
-                 recorded for all lanes, which is then in none), and arrows that began in one may \
-                 begin elsewhere: copy the file again, or record it again",
-                p("lane", "lanes")
-            ),
-            Kind::ClockContradiction => write!(
-                f,
-                "the clock readings of {count} {} contradict each other by more than the timer's \
-                 step; {} are only as good as that: the clock was reset or the warp was \
-                 preempted during the session, so profile in shorter sessions",
-                p("SM", "SMs"),
-                p("its times", "their times")
-            ),
-            Kind::ClockPooled => write!(
-                f,
-                "{count} {} had too few clock readings for a frequency {} and took that \
-                 of the others",
-                p("SM", "SMs"),
-                p("of its own", "of their own")
-            ),
-            Kind::ClockUncertain => write!(
-                f,
-                "too little time passed between the clock readings to know the frequency of the SM \
-                 clock well, {number} MHz was taken; cycles are right, nanoseconds may not be: \
-                 profile a longer run, or several launches in one session"
-            ),
-            Kind::ClockChanged => write!(
-                f,
-                "the SM clock changed its frequency (mapped by {count} {}): compare cycles only \
-                 within an SM",
-                p("line", "lines")
-            ),
-            Kind::ClockUnread => write!(
-                f,
-                "on {count} {} up to {number} ms passed between two readings of both clocks; \
-                 nanoseconds in between are right where the clock was steady, and cycles in any case: \
-                 put profile_anchor!(every = 200_000) into long loops, keep the clocks beside the kernel \
-                 (Session::keep_clocks), or record with clock = globaltimer",
-                p("SM", "SMs")
-            ),
-            Kind::WaitWithoutSignal => write!(
-                f,
-                "{count} {} no signal of the same name and key {}, so no arrow \
-                 {}; check the keys, or give the session more room",
-                p("wait has", "waits have"),
-                p("before it", "before them"),
-                p("leads to it", "leads to them")
-            ),
-            Kind::CostExceedsDuration => write!(
-                f,
-                "{count} {} closer together than recording costs and {} moved onto each other; \
-                 regions this short are better measured in a loop",
-                p("time lay", "times lay"),
-                p("was", "were")
-            ),
-            Kind::CostIsRough => write!(
-                f,
-                "the cost of records was subtracted only roughly {count} {}, and some of it may be left: more \
-                 than four warps of an SM recorded at once, or several lanes of a warp; record fewer \
-                 warps of an SM, or by = warp or by = elected",
-                p("time", "times")
-            ),
-            Kind::CostOfIdleBus => write!(
-                f,
-                "{count} {} into the memory of the host (buffer = host), and {} was subtracted what \
-                 that takes while the bus to the host is idle: where warps record faster than the bus \
-                 takes it, their stores are held up for longer, by a time that is not known, and \
-                 regions there are too long by it; where that matters record fewer regions or blocks, \
-                 or with buffer = global",
-                p("warp recorded", "warps recorded"),
-                p("from its times", "from their times")
-            ),
-            Kind::CostUnknown => write!(
-                f,
-                "the cost of records is not known, or not for the clock or the buffer that warps used, so \
-                 nothing was subtracted from these ({count} {}); measure it with the session \
-                 (measure_record_cost), and let a session with clock = globaltimer run for longer",
-                p("time", "times")
-            ),
-            Kind::OccupancyDrop => write!(
-                f,
-                "fewer blocks of {count} {} fit an SM with annotations, which take registers, than \
-                 without ({number} with them{}; `profiler info` has all figures); a launch that \
-                 has no more loses nothing by it, any other runs fewer at once: say by \
-                 #[profiled(max_threads = .., min_blocks = ..)] how many are to fit, annotate fewer \
-                 regions, or compile in only some of them (Kernels::only)",
-                p("kernel", "kernels"),
-                p("", ", of the first"),
-            ),
-            Kind::DevicesDiffer => write!(
-                f,
-                "{count} {} from another device, whose timer does not go \
-                 with the first's; merge only traces of one device",
-                p("of the merged traces is", "of the merged traces are")
-            ),
-            Kind::CostSubtractedInPart => write!(
-                f,
-                "the cost of records was subtracted from some of the merged traces and not from \
-                 {count} {}; subtract it from all or from none",
-                p("other", "others")
-            ),
-        }?;
-        if let Some(place) = self.place {
-            write!(f, " (first: {place})")?;
-        }
-        f.write_str(".")
+const SAME_PTX: &str = "Attach the session with the PTX that the module was loaded from";
+const MORE_RECORDS: &str = "Build the profiler with more records per warp";
+const COPY_AGAIN: &str = "Copy the file again, or record it again";
+
+/// The finding and the help. Of `[one|several]` the count takes one.
+const fn texts(kind: DiagnosticKind) -> (&'static str, &'static str) {
+    use DiagnosticKind as Kind;
+    match kind {
+        Kind::BufferTooSmall => (
+            "{count} record[|s] did not fit the buffer of [its warp|their warps]",
+            "Build the profiler with .records_per_warp({number}) or more",
+        ),
+        Kind::LaneBufferTooSmall => (
+            "{count} record[|s] did not fit the buffer of [its lane|their lanes]",
+            "Build the profiler with .records_per_lane({number}) or more",
+        ),
+        Kind::BufferFull => (
+            "{count} lane[|s] filled [its buffer|their buffers] and never left the kernel; more may be \
+             lost than is stated",
+            "Build the profiler with .records_per_warp({number}) or more, or with \
+             .records_per_lane({number}) for lanes other than 0",
+        ),
+        Kind::NoSlot => (
+            "{count} warp[|s] found no slot",
+            "Build the profiler with .max_warps({number}) or more, or select fewer blocks or warps",
+        ),
+        Kind::RecordsWithoutBuffer => (
+            "{count} record[ was|s were] lost because a warp had no slot or a lane had no buffer",
+            "Build the profiler with more slots (.max_warps)",
+        ),
+        Kind::LanesWithoutBuffer => (
+            "{count} record[ was|s were] lost because [its lane|their lanes] had no buffer",
+            "Give all lanes buffers (.records_per_lane), or record by warp",
+        ),
+        Kind::ValuesLost => (
+            "{count} value[ or clock reading|s or clock readings] did not fit the buffer",
+            MORE_RECORDS,
+        ),
+        Kind::NothingSelected => (
+            "no warp of {count} module[|s] was recorded: the session takes only some blocks or warps, and \
+             no kernel had one of them",
+            "Select others (.blocks, .block_stride, .warps)",
+        ),
+        Kind::CountSaturated => (
+            "{count} lane[|s] emitted more units than can be counted ({count_max} for lane 0, \
+             {lane_count_max} for others); more was lost than is stated",
+            "Record less, or split the launch",
+        ),
+        Kind::CountMismatch => (
+            "{count} lane[ kept more records than it|s kept more records than they] counted",
+            "The capture is damaged: read it back only after the kernels have finished",
+        ),
+        Kind::KernelFailed => (
+            "a kernel failed{cause}",
+            "The records from before are shown. Regions that were open then have no end. The losses of \
+             warps that never left are not known",
+        ),
+        Kind::RecordsGone => (
+            "the records of {count} module[|s] were in device memory and are gone with the kernel that \
+             failed; they are not counted as lost",
+            "Annotate [its|their] kernels with #[profiled(buffer = host)], whose records outlive a failure",
+        ),
+        Kind::KernelRunning => (
+            "the records were read while kernels ran",
+            "Regions that were open then have no end. The losses of warps that had not left are not known",
+        ),
+        Kind::WarpNeverLeft => (
+            "{count} warp[|s] entered the kernel and never left it; [its|their] losses are not known",
+            "The kernel hung, trapped or was still running: synchronize before reading, or look at the open \
+             regions",
+        ),
+        Kind::LaneNeverLeft => (
+            "{count} lane[|s] never left the kernel, although lane 0 of [its warp|their warps] did; \
+             [its|their] losses are not known",
+            "Let all lanes return from the kernel",
+        ),
+        Kind::OpenRegion => (
+            "{count} region[ has|s have] no end",
+            "End every region_start! on every path. If records were lost, build the profiler with more \
+             records per warp. If warps never left the kernel, they were in these regions",
+        ),
+        Kind::OrphanedValue => (
+            "{count} value[ was left out because its region was|s were left out because their regions were] \
+             overwritten",
+            MORE_RECORDS,
+        ),
+        Kind::TrackOutOfRange => (
+            "{count} record[ or warp has|s or warps have] a track number above {track_max}; [it lies|they \
+             lie] on one track for all such numbers",
+            "Number tracks from 0. A number such as (block << 16) | tile is too large from block 256 on",
+        ),
+        Kind::NameOutOfRange => (
+            "{count} region[ takes its name|s take their names] from a list by an index beyond its end; \
+             [it is|they are] called `LIST[out of range]`",
+            "The first such list has the length {number}: add names, or keep the index below that",
+        ),
+        Kind::UnwrittenUnit => (
+            "{count} unit[ was|s were] counted but never written",
+            "The capture is damaged: read it back only after the kernels have finished, and let no kernel \
+             write to the buffers",
+        ),
+        Kind::UnitInFlight => (
+            "{count} unit[ was|s were] still on the way to memory and left out",
+            "Read the records again a moment later",
+        ),
+        Kind::DamagedUnit => (
+            "{count} unit[ is not a record|s are not records]",
+            "Something else wrote into the buffers: run the kernels under compute-sanitizer",
+        ),
+        Kind::UnknownSite => (
+            "{count} record[ names|s name] a site that the module does not have (the first id is {number})",
+            SAME_PTX,
+        ),
+        Kind::KindMismatch => (
+            "{count} record[ does not fit the kind of its site and was|s do not fit the kind of their sites \
+             and were] left out",
+            SAME_PTX,
+        ),
+        Kind::TimeNotMonotonic => (
+            "{count} unit[ is|s are] older than the unit before [it|them], or later than the exit of \
+             [its warp|their warps]",
+            "The capture is damaged, or a warp moved to another SM (preemption): record it again, with the \
+             GPU to itself",
+        ),
+        Kind::AmbiguousWrap => (
+            "in {count} lane[|s] a gap of 2^40 ticks or more may hide; times may be off by a multiple of that",
+            "Keep launches shorter (549 s at 2 GHz), put marks into long stretches, or build the profiler \
+             with more records per warp. Let regions have no track of their own, and a value of 32 bits \
+             instead of a shorter one: their records then hold the whole clock of their begin",
+        ),
+        Kind::RegionAfterExit => (
+            "{count} region[ ends|s end] after lane 0 of [its warp|their warps] left the kernel",
+            "The kernel took longer there than is shown. Shares refer to the time that is shown",
+        ),
+        Kind::StartBeforeEntry => (
+            "{count} region[ seems|s seem] to begin before [its warp|their warps] entered the kernel; \
+             [it was|they were] cut at the entry",
+            "The capture is damaged, or a region lasted 2^40 ticks or more: record it again",
+        ),
+        Kind::HeaderVersion => (
+            "{count} slot[ has|s have] another wire version than the launch descriptor (the first has \
+             version {number}, this library reads version {version}); [its|their] records were left out and \
+             are not counted as lost",
+            "Build the kernels and the host program with the same version of the profiler",
+        ),
+        Kind::DamagedHeader => (
+            "{count} slot header[ is damaged and its slot was|s are damaged and their slots were] left out",
+            "Clear the headers before the session, and run the kernels under compute-sanitizer",
+        ),
+        Kind::UnknownKernel => (
+            "{count} slot[ names|s name] a kernel that the module does not have (the first id is {number}) \
+             and [was|were] left out",
+            SAME_PTX,
+        ),
+        Kind::UnknownStrategy => (
+            "{count} slot[ names|s name] an unknown strategy (the first is {number}) and [is|are] shown as \
+             recorded by warp",
+            "The capture is damaged or of another version: record it again",
+        ),
+        Kind::DamagedDescriptor => (
+            "{count} module[ has a launch descriptor|s have launch descriptors] that cannot be right (wire \
+             version {number}, this library reads version {version}); [its|their] records were left out",
+            "Attach before the first launch, and finish the session with the same library",
+        ),
+        Kind::TruncatedCapture => (
+            "{count} slot[ or lane|s or lanes] in use [lies|lie] beyond the end of the capture's arrays; \
+             the missing records count as lost",
+            "Read back all slots",
+        ),
+        Kind::DamagedCapture => (
+            "the capture's file is damaged or truncated ({count} finding[|s])",
+            "`profiler check` and Capture::read list all findings. Copy the file again, or record it again",
+        ),
+        Kind::UnreadableSlot => (
+            "{count} slot header[|s] lay in damaged parts of the capture's file; [its warp is|their warps \
+             are] missing, and [its|their] records are not counted as lost",
+            COPY_AGAIN,
+        ),
+        Kind::UnreadableRecords => (
+            "the buffers or counts of {count} lane[|s] lay in damaged parts of the capture's file; \
+             [its|their] records count as lost if their number is known",
+            COPY_AGAIN,
+        ),
+        Kind::ClockContradiction => (
+            "the clock readings of {count} SM[|s] contradict each other by more than a step of the timer; \
+             [its|their] times are only as good as that",
+            "The clock was reset or a warp was preempted: profile in shorter sessions",
+        ),
+        Kind::ClockPooled => (
+            "{count} SM[ has|s have] too few clock readings for a frequency of [its|their] own",
+            "The frequency of the other SMs was taken",
+        ),
+        Kind::ClockUncertain => (
+            "the frequency of the SM clock is not known well; {number} MHz was taken",
+            "Cycles are right, nanoseconds may be wrong: profile a longer run, or several launches in one \
+             session",
+        ),
+        Kind::ClockChanged => (
+            "the SM clock changed its frequency (mapped by {count} line[|s])",
+            "Compare cycles only within an SM",
+        ),
+        Kind::ClockUnread => (
+            "on {count} SM[|s] up to {number} ms passed between two readings of both clocks",
+            "Cycles are right, and nanoseconds as well if the clock was steady. Put profile_anchor!(every = \
+             200_000) into long loops, keep the clocks (Session::keep_clocks), or record with clock = \
+             globaltimer",
+        ),
+        Kind::WaitWithoutSignal => (
+            "{count} wait[ has|s have] no earlier signal of the same name and key; no arrow leads to \
+             [it|them]",
+            "Check the keys, or build the profiler with more records per warp",
+        ),
+        Kind::CostExceedsDuration => (
+            "{count} time[ was|s were] closer to the time before than recording costs, and moved onto it",
+            "Measure regions this short in a loop",
+        ),
+        Kind::CostIsRough => (
+            "the cost of records was subtracted only roughly {count} time[|s], and some of it may be left",
+            "More than four warps of an SM recorded at once, or several lanes of a warp: record fewer warps \
+             of an SM, or by = warp or by = elected",
+        ),
+        Kind::CostOfIdleBus => (
+            "{count} warp[|s] recorded into host memory (buffer = host); the cost on an idle bus was \
+             subtracted from [its|their] times",
+            "If the bus was busy, regions are too long by an unknown time: record fewer regions or blocks, \
+             or use buffer = global",
+        ),
+        Kind::CostUnknown => (
+            "the cost of records is not known {count} time[|s], and nothing was subtracted there",
+            "Measure it with the session (measure_record_cost). With clock = globaltimer, let the session run \
+             longer",
+        ),
+        Kind::OccupancyDrop => (
+            "fewer blocks of {count} kernel[|s] fit an SM with annotations than without ({number} with \
+             them[|, of the first])",
+            "Annotations take registers; `profiler info` has all figures. A launch of no more blocks loses \
+             nothing. For others set #[profiled(max_threads = .., min_blocks = ..)], annotate fewer regions, \
+             or compile in only some of them (Kernels::only)",
+        ),
+        Kind::DevicesDiffer => (
+            "{count} merged trace[ is|s are] from another device, whose timer does not match the first",
+            "Merge only traces of one device",
+        ),
+        Kind::CostSubtractedInPart => (
+            "the cost of records was subtracted from some of the merged traces and not from {count} \
+             other[|s]",
+            "Subtract it from all or from none",
+        ),
     }
 }
 
-/// The name of a failure that ends a kernel, by its number in cuda.h.
-const fn failure(code: u64) -> Option<&'static str> {
-    Some(match code {
-        700 => "CUDA_ERROR_ILLEGAL_ADDRESS",
-        702 => "CUDA_ERROR_LAUNCH_TIMEOUT",
-        710 => "CUDA_ERROR_ASSERT",
-        714 => "CUDA_ERROR_HARDWARE_STACK_ERROR",
-        715 => "CUDA_ERROR_ILLEGAL_INSTRUCTION",
-        716 => "CUDA_ERROR_MISALIGNED_ADDRESS",
-        717 => "CUDA_ERROR_INVALID_ADDRESS_SPACE",
-        718 => "CUDA_ERROR_INVALID_PC",
-        719 => "CUDA_ERROR_LAUNCH_FAILED",
-        _ => return None,
-    })
+/// The finding, the place where it was seen first, and the help.
+impl fmt::Display for Diagnostic {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (finding, help) = texts(self.kind);
+        f.write_str(&self.filled(finding))?;
+        if let Some(place) = self.place {
+            write!(f, " (first: {place})")?;
+        }
+        write!(f, ". {}.", self.filled(help))
+    }
+}
+
+impl Diagnostic {
+    fn filled(&self, text: &str) -> String {
+        let mut filled = String::new();
+        let mut rest = text;
+        while let Some((before, after)) = rest.split_once('[') {
+            filled.push_str(before);
+            let choice = after.split_once(']').and_then(|(inside, after)| {
+                let (one, several) = inside.split_once('|')?;
+                Some((if self.count == 1 { one } else { several }, after))
+            });
+            // Other brackets are part of the text.
+            let (chosen, after) = choice.unwrap_or(("[", after));
+            filled.push_str(chosen);
+            rest = after;
+        }
+        filled.push_str(rest);
+        for (name, value) in [
+            ("{count}", self.count.to_string()),
+            ("{number}", self.number.to_string()),
+            ("{version}", WIRE_VERSION.to_string()),
+            ("{count_max}", COUNT_MAX.to_string()),
+            ("{lane_count_max}", LANE_COUNT_MAX.to_string()),
+            ("{track_max}", TRACK_MAX.to_string()),
+            ("{cause}", cause(self.number)),
+        ] {
+            filled = filled.replace(name, &value);
+        }
+        filled
+    }
+}
+
+/// The name that the CUDA driver gives to a failure of a kernel, by its number in cuda.h.
+fn cause(code: u64) -> String {
+    let name = match code {
+        0 => return " (the error of its launch has the cause)".to_owned(),
+        700 => "ILLEGAL_ADDRESS",
+        702 => "LAUNCH_TIMEOUT",
+        710 => "ASSERT",
+        714 => "HARDWARE_STACK_ERROR",
+        715 => "ILLEGAL_INSTRUCTION",
+        716 => "MISALIGNED_ADDRESS",
+        717 => "INVALID_ADDRESS_SPACE",
+        718 => "INVALID_PC",
+        719 => "LAUNCH_FAILED",
+        _ => return format!(" (CUDA error {code})"),
+    };
+    format!(" (CUDA error {code}, CUDA_ERROR_{name})")
 }

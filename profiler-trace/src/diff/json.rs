@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{Diff, DiffRow, Figures, Measure, SideFacts, Subject, ThresholdReport, TimeUnit};
+use super::{Diff, DiffRow, Figures, SideFacts, Subject, ThresholdReport};
 use crate::stats::GroupBy;
 
 impl Diff {
@@ -24,10 +24,7 @@ impl Diff {
                     GroupBy::Path => "path",
                     _ => "name",
                 },
-                "measure": match self.options.measure {
-                    Measure::RecordClock => "record clock",
-                    Measure::Nanoseconds => "ns",
-                },
+                "measure": if self.options.nanoseconds { "ns" } else { "record clock" },
                 "false_discovery_rate": self.options.false_discovery_rate,
                 "min_effect": self.options.min_effect,
             },
@@ -72,23 +69,20 @@ fn row(row: &DiffRow) -> Value {
     };
     json!({
         "subject": subject,
-        "kernel": row.subject.kernel(),
+        "kernel": row.kernel(),
         "path": path,
-        "unit": match row.unit {
-            TimeUnit::Cycles => "cycles",
-            TimeUnit::Nanoseconds => "ns",
-        },
+        "unit": if row.in_cycles { "cycles" } else { "ns" },
         "a": row.a.as_ref().map(figures),
         "b": row.b.as_ref().map(figures),
         "change": {
-            "absolute": row.mean.absolute,
-            "relative": row.mean.relative,
-            "p": row.mean.p,
-            "q": row.mean.q,
-            "is_change": row.mean.is_change,
+            "absolute": row.absolute,
+            "relative": row.relative,
+            "p": row.p,
+            "q": row.q,
+            "is_change": row.is_change,
         },
-        "units": row.units.map(|unit| json!({
-            "kind": unit.plural(),
+        "units": row.units().map(|kind| json!({
+            "kind": kind,
             "a": row.unit_counts.0,
             "b": row.unit_counts.1,
             "neighbours_together": row.group,

@@ -1,4 +1,4 @@
-//! What changed between two sides, and whether that is more than noise.
+//! Comparison of two sides: changes that are more than noise.
 //!
 //! Each side is one capture or several. Regions are matched by the names of their kernel and
 //! themselves (or their path). Their durations are far from independent: regions of a warp follow
@@ -6,8 +6,8 @@
 //! what the GPU was doing. Nor are they normal: they have several modes and long tails. So the mean of
 //! each region is tested as follows.
 //!
-//! - **Units.** [Units](Unit) are compared, not regions: captures if each side has [`ENOUGH_UNITS`]
-//!   of them, otherwise launches, SMs, blocks or warps. What is correlated within a unit then does no
+//! - **Units.** Units are compared, not regions: captures if each side has [`ENOUGH_UNITS`]
+//!   of them, otherwise launches, SMs, blocks or warps. Correlation within a unit then does no
 //!   harm (cluster sampling: W. G. Cochran, *Sampling Techniques*, 1977).
 //! - **Groups.** Launches, blocks and warps may resemble their neighbours in time. Neighbours are put
 //!   together until the smaller side has 16 to 31 groups. A side with fewer than 32 units is left as
@@ -50,19 +50,21 @@ use std::fmt;
 
 use crate::model::Trace;
 
-pub use options::{DiffError, DiffOptions, Measure, Unit};
-pub use side::{DiffSide, SideFacts};
+use options::Unit;
+pub use options::{DiffError, DiffOptions};
+pub use side::DiffSide;
+use side::SideFacts;
 pub use threshold::{Outcome, Threshold, ThresholdReport};
 
 /// Units a side that are enough for a test to find something: with six on each side the smallest
 /// possible p-value is 2 in 924.
 pub const ENOUGH_UNITS: usize = 6;
 
-/// What a row is about.
+/// The subject of a row.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Subject {
-    /// Launches of a kernel, from the first entry of a warp to the last exit, in nanoseconds. Those with
-    /// a warp that never left have no end.
+enum Subject {
+    /// Launches of a kernel, from the first entry of a warp to the last exit, in nanoseconds.
+    /// Launches with a warp that never left have no end.
     Launch {
         /// The kernel's name.
         kernel: String,
@@ -76,16 +78,14 @@ pub enum Subject {
     Region {
         /// The kernel's name.
         kernel: String,
-        /// The names of the regions that enclose it, where paths are matched, and its own. After 64
-        /// of them stands `…` for whatever else encloses it.
+        /// The names of the regions that enclose it, if paths are matched, and its own. After 64 of
+        /// them `…` stands for the others.
         path: Vec<String>,
     },
 }
 
 impl Subject {
-    /// The kernel's name.
-    #[must_use]
-    pub fn kernel(&self) -> &str {
+    fn kernel(&self) -> &str {
         match self {
             Self::Launch { kernel } | Self::Kernel { kernel } | Self::Region { kernel, .. } => {
                 kernel
@@ -105,16 +105,7 @@ impl fmt::Display for Subject {
     }
 }
 
-/// What the times of a row are in.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum TimeUnit {
-    /// Cycles of the SM.
-    Cycles,
-    /// Nanoseconds.
-    Nanoseconds,
-}
-
-/// What one side has of a row.
+/// The figures of one side in a row.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Figures {
     /// Regions (warps, launches) with a begin and an end; the mean is of these.
@@ -127,34 +118,10 @@ pub struct Figures {
     pub mean: f64,
 }
 
-/// How the mean changed from side A to side B.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Change {
-    /// B less A, in the row's unit.
-    pub absolute: f64,
-    /// B by A, less 1; `None` if A is 0 and B is not.
-    pub relative: Option<f64>,
-    /// How likely a difference as large as this is if there is none: the p-value of this test alone.
-    /// `None` if there is nothing to test by.
-    pub p: Option<f64>,
-    /// The smallest false discovery rate at which this is a discovery, among all tests of the
-    /// comparison.
-    pub q: Option<f64>,
-    /// Whether it is reported as a change: a discovery, and large enough.
-    pub is_change: bool,
-}
-
-impl Change {
-    /// Whether it is large enough to be reported.
-    fn is_large(&self, min_effect: f64) -> bool {
-        self.absolute != 0.0 && self.relative.is_none_or(|relative| relative.abs() >= min_effect)
-    }
-}
-
-/// What is said of the times of a row.
+/// The conclusion about the times of a row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Verdict {
-    /// No change was found: what difference there is may be noise, or is too small to care.
+    /// No change was found: the difference may be noise, or is too small.
     NoChange,
     /// The mean grew.
     Slower,
@@ -166,8 +133,8 @@ pub enum Verdict {
     OnlyB,
     /// Too few units for a test.
     TooFew,
-    /// Recorded in cycles in one place and in nanoseconds in another; compare by
-    /// [`Measure::Nanoseconds`].
+    /// Recorded in cycles on one side and in nanoseconds on the other; compare with
+    /// [`DiffOptions::nanoseconds`].
     OtherClock,
 }
 
@@ -190,24 +157,56 @@ impl Verdict {
 /// One region (or kernel) on both sides.
 #[derive(Clone, Debug, PartialEq)]
 pub struct DiffRow {
-    /// What it is about.
-    pub subject: Subject,
-    /// What its times are in.
-    pub unit: TimeUnit,
+    subject: Subject,
+    /// Whether its times are in cycles of the SM; otherwise they are in nanoseconds.
+    pub in_cycles: bool,
     /// Side A; `None` if it has nothing of this.
     pub a: Option<Figures>,
     /// Side B.
     pub b: Option<Figures>,
-    /// Change of the mean.
-    pub mean: Change,
-    /// What was taken as a unit, if there was a test.
-    pub units: Option<Unit>,
+    /// The mean of B less the mean of A.
+    pub absolute: f64,
+    /// The mean of B divided by the mean of A, less 1; `None` if A is 0 and B is not.
+    pub relative: Option<f64>,
+    /// The p-value of this test alone; `None` if nothing could be tested.
+    pub p: Option<f64>,
+    /// The smallest false discovery rate at which this is a discovery, among all tests of the
+    /// comparison.
+    pub q: Option<f64>,
+    /// Whether it is reported as a change: a discovery, and large enough.
+    pub is_change: bool,
+    units: Option<Unit>,
     /// Groups of units on each side.
     pub unit_counts: (usize, usize),
-    /// How many neighbours in time make a group.
+    /// The number of neighbours in time that make a group.
     pub group: usize,
-    /// What is said of it.
+    /// The conclusion.
     pub verdict: Verdict,
+}
+
+impl DiffRow {
+    /// Its name: `gemm (launches)`, `gemm`, `gemm › tile › load`.
+    #[must_use]
+    pub fn name(&self) -> String {
+        self.subject.to_string()
+    }
+
+    /// The kernel's name.
+    #[must_use]
+    pub fn kernel(&self) -> &str {
+        self.subject.kernel()
+    }
+
+    /// The units that were compared, in plural (`launches`), if there was a test.
+    #[must_use]
+    pub fn units(&self) -> Option<&'static str> {
+        self.units.map(Unit::plural)
+    }
+
+    /// Whether the change is large enough to be reported.
+    fn is_large(&self, min_effect: f64) -> bool {
+        self.absolute != 0.0 && self.relative.is_none_or(|relative| relative.abs() >= min_effect)
+    }
 }
 
 /// A comparison. `Display` makes a table of it for a terminal.
@@ -215,17 +214,15 @@ pub struct DiffRow {
 pub struct Diff {
     /// Rows in order of the kernels and regions of side A, then those that only B has.
     pub rows: Vec<DiffRow>,
-    /// What side A was made of.
-    pub a: SideFacts,
-    /// What side B was made of.
-    pub b: SideFacts,
-    /// What a reader must know: what the numbers cannot tell, and why.
+    a: SideFacts,
+    b: SideFacts,
+    /// Notes: the limits of the numbers, and the reasons.
     pub notes: Vec<String>,
     /// Whether the two sides ran on devices of different names, or one on the emulator.
     pub devices_differ: bool,
     /// Whether either side has lost records, or diagnostics that say its numbers may be wrong.
     pub is_damaged: bool,
-    /// How it was made.
+    /// The options of the comparison.
     pub options: DiffOptions,
 }
 
@@ -237,7 +234,8 @@ impl Diff {
     /// [`DiffError`] if the sides were not gathered by the same options.
     pub fn of(a: &DiffSide, b: &DiffSide) -> Result<Self, DiffError> {
         if a.options != b.options {
-            return Err(DiffError::OptionsDiffer);
+            let differ = "the two sides were gathered by different options: use the same for both";
+            return Err(DiffError(differ.to_owned()));
         }
         let rows = row::rows(a, b);
         let devices_differ = a.facts.emulated != b.facts.emulated
@@ -255,18 +253,18 @@ impl Diff {
 
     /// The rows whose mean changed.
     pub fn changed(&self) -> impl Iterator<Item = &DiffRow> {
-        self.rows.iter().filter(|row| row.mean.is_change)
+        self.rows.iter().filter(|row| row.is_change)
     }
 
-    /// The row of a region (or kernel) as [`Subject`]'s `Display` calls it.
+    /// The row of a region (or kernel) by its [name](DiffRow::name).
     #[must_use]
-    pub fn get(&self, subject: &str) -> Option<&DiffRow> {
-        self.rows.iter().find(|row| row.subject.to_string() == subject)
+    pub fn get(&self, name: &str) -> Option<&DiffRow> {
+        self.rows.iter().find(|row| row.name() == name)
     }
 }
 
-/// Compares traces with traces: A, which was before, with B, which is after. If the traces do not
-/// all fit into memory, [`DiffSide`] takes them one by one.
+/// Compares the traces of side A (before) with those of side B (after). If the traces do not all
+/// fit into memory, [`DiffSide`] takes them one by one.
 ///
 /// # Errors
 ///

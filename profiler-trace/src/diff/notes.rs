@@ -1,9 +1,9 @@
-//! What a reader of a comparison must know.
+//! The notes of a comparison.
 
-use super::options::{Measure, Unit};
+use super::options::Unit;
 use super::side::{DiffSide, SideFacts};
 use super::{DiffRow, ENOUGH_UNITS, Figures, Subject, Verdict};
-use crate::export::text::counted;
+use crate::display::counted;
 use crate::units::digits;
 
 pub(super) fn notes(
@@ -30,9 +30,10 @@ pub(super) fn notes(
     if let (Some(of_a), Some(of_b)) = (clock(&a.facts), clock(&b.facts))
         && (of_b / of_a - 1.0).abs() > 0.01
     {
-        let cycles = match a.options.measure {
-            Measure::RecordClock => "rows in cycles do not show it, those in nanoseconds do",
-            Measure::Nanoseconds => "measured by the record clock, cycles would not show it",
+        let cycles = if a.options.nanoseconds {
+            "measured by the record clock, cycles would not show it"
+        } else {
+            "rows in cycles do not show it, those in nanoseconds do"
         };
         let (of_a, of_b) = (digits(of_a), digits(of_b));
         notes.push(format!(
@@ -43,7 +44,7 @@ pub(super) fn notes(
     notes
 }
 
-/// What a side was made of, in a line.
+/// The contents of a side, in a line.
 fn made_of(name: &str, facts: &SideFacts) -> String {
     let launches = if facts.launches == 1 { "launch" } else { "launches" };
     let named = |device: &String| match device.as_str() {
@@ -61,7 +62,7 @@ fn made_of(name: &str, facts: &SideFacts) -> String {
     )
 }
 
-/// What of a side is lost, odd or without an end.
+/// Notes about losses, oddities and missing ends of a side.
 fn of_side(
     name: &str,
     facts: &SideFacts,
@@ -111,7 +112,7 @@ fn clock(facts: &SideFacts) -> Option<f64> {
     (count > 0.0).then(|| facts.clock_mhz.iter().sum::<f64>() / count)
 }
 
-/// What the units that there were can tell.
+/// The note about the units that were compared.
 fn scope(a: &DiffSide, b: &DiffSide, rows: &[DiffRow]) -> Option<String> {
     let more = format!("give each side {ENOUGH_UNITS} captures or more, taken in turns");
     match rows.iter().filter_map(|row| row.units).max() {
@@ -120,12 +121,12 @@ fn scope(a: &DiffSide, b: &DiffSide, rows: &[DiffRow]) -> Option<String> {
         }
         Some(Unit::Capture) => None,
         Some(Unit::Launch) => Some(format!(
-            "launches are compared: what changes from run to run by itself is not in the numbers; \
+            "launches are compared: changes from run to run are not in the numbers; \
              {more}"
         )),
         Some(unit) => Some(format!(
-            "{} of {} and {} launches are compared: what changes from launch to launch by itself \
-             is not in the numbers; {more}",
+            "{} of {} and {} launches are compared: changes from launch to launch are not in \
+             the numbers; {more}",
             unit.plural(),
             a.facts.launches,
             b.facts.launches,

@@ -1,14 +1,15 @@
-//! How two sides are compared.
+//! Options of a comparison.
 
 use std::fmt;
 
 use crate::file::debug_as_display;
+use crate::stats::rows::group_name;
 use crate::stats::{GroupBy, StatsQuery};
 
-/// What is dealt to the two sides in a test: all regions within a unit are taken together, as they
-/// depend on each other.
+/// The unit of a test. All regions within a unit are taken together, because they depend on each
+/// other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Unit {
+pub(super) enum Unit {
     /// A capture.
     Capture,
     /// A launch.
@@ -23,11 +24,11 @@ pub enum Unit {
 
 impl Unit {
     /// From the coarsest to the finest.
-    pub const ALL: [Self; 5] = [Self::Capture, Self::Launch, Self::Sm, Self::Block, Self::Warp];
+    pub(super) const ALL: [Self; 5] =
+        [Self::Capture, Self::Launch, Self::Sm, Self::Block, Self::Warp];
 
     /// Its name for so many.
-    #[must_use]
-    pub const fn plural(self) -> &'static str {
+    pub(super) const fn plural(self) -> &'static str {
         match self {
             Self::Capture => "captures",
             Self::Launch => "launches",
@@ -38,28 +39,18 @@ impl Unit {
     }
 }
 
-/// What durations are measured in.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub enum Measure {
-    /// The clock that they were recorded with: cycles of the SM, unless the kernel chose otherwise.
-    /// What a changing frequency does to nanoseconds is not in it.
-    #[default]
-    RecordClock,
-    /// Nanoseconds.
-    Nanoseconds,
-}
-
-/// How two sides are compared.
+/// Options of a comparison.
 #[derive(Clone, Debug, PartialEq)]
 pub struct DiffOptions {
-    /// Which launches, warps and regions are in. By [`GroupBy::Name`], which is the default, regions
-    /// are matched by their name within their kernel, so that sites that share a name are one row;
-    /// by [`GroupBy::Path`], by the names of all that encloses them as well.
+    /// The launches, warps and regions of the comparison. By [`GroupBy::Name`], the default,
+    /// regions are matched by their name within their kernel, so sites with one name are one row.
+    /// By [`GroupBy::Path`] they are matched by the names of their enclosing regions as well.
     pub query: StatsQuery,
-    /// What durations are measured in.
-    pub measure: Measure,
-    /// The share of false ones that are tolerated among the changes that are reported; above 0 and
-    /// below 1.
+    /// Whether durations are compared in nanoseconds. By default they are compared in the clock that
+    /// recorded them: cycles of the SM, unless the kernel chose otherwise. Cycles do not change with the
+    /// frequency.
+    pub nanoseconds: bool,
+    /// The tolerated share of false ones among the reported changes; above 0 and below 1.
     pub false_discovery_rate: f64,
     /// The smallest relative change that is reported; from 0 on.
     pub min_effect: f64,
@@ -70,7 +61,7 @@ impl Default for DiffOptions {
     fn default() -> Self {
         Self {
             query: StatsQuery::new(),
-            measure: Measure::default(),
+            nanoseconds: false,
             false_discovery_rate: 0.05,
             min_effect: 0.01,
         }
@@ -79,57 +70,39 @@ impl Default for DiffOptions {
 
 impl DiffOptions {
     pub(super) fn check(&self) -> Result<(), DiffError> {
-        if !matches!(self.query.group_by(), GroupBy::Name | GroupBy::Path) {
-            return Err(DiffError::Grouping(self.query.group_by()));
+        let group = self.query.group_by();
+        if !matches!(group, GroupBy::Name | GroupBy::Path) {
+            return Err(DiffError(format!(
+                "regions of two sides cannot be matched by {}: group by name or by path",
+                group_name(group)
+            )));
         }
         let rate = self.false_discovery_rate;
         if !(rate > 0.0 && rate < 1.0) {
-            return Err(DiffError::FalseDiscoveryRate(rate));
+            return Err(DiffError(format!(
+                "a false discovery rate of {} % makes no sense: take one above 0 and below 100 %, \
+                 such as 5 %",
+                rate * 100.0
+            )));
         }
         if !(self.min_effect >= 0.0 && self.min_effect.is_finite()) {
-            return Err(DiffError::MinEffect(self.min_effect));
+            return Err(DiffError(format!(
+                "a smallest effect of {} % makes no sense: take one from 0 on, such as 1 %",
+                self.min_effect * 100.0
+            )));
         }
         Ok(())
     }
 }
 
-/// Why two sides cannot be compared; `Display` names the remedy, and `Debug` is the same text.
+/// Options that cannot be, or sides of different options. `Display` names the remedy, and `Debug` is
+/// the same text.
 #[derive(Clone, PartialEq)]
-#[non_exhaustive]
-pub enum DiffError {
-    /// The query groups by something that two sides do not have in common.
-    Grouping(GroupBy),
-    /// A false discovery rate that is none.
-    FalseDiscoveryRate(f64),
-    /// A smallest effect that is none.
-    MinEffect(f64),
-    /// The two sides were gathered by different options.
-    OptionsDiffer,
-}
+pub struct DiffError(pub(super) String);
 
 impl fmt::Display for DiffError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Grouping(by) => write!(
-                f,
-                "regions of two sides cannot be matched by {}: group by name or by path",
-                crate::stats::rows::group_name(*by)
-            ),
-            Self::FalseDiscoveryRate(rate) => write!(
-                f,
-                "a false discovery rate of {} % makes no sense: take one above 0 and below 100 %, \
-                 such as 5 %",
-                rate * 100.0
-            ),
-            Self::MinEffect(effect) => write!(
-                f,
-                "a smallest effect of {} % makes no sense: take one from 0 on, such as 1 %",
-                effect * 100.0
-            ),
-            Self::OptionsDiffer => f.write_str(
-                "the two sides were gathered by different options: use the same for both",
-            ),
-        }
+        f.write_str(&self.0)
     }
 }
 

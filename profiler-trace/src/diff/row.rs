@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, HashMap};
 use super::options::Unit;
 use super::side::{DiffSide, Durations, Place};
 use super::test::{self, Sums};
-use super::{Change, DiffRow, ENOUGH_UNITS, Figures, Subject, TimeUnit, Verdict};
+use super::{DiffRow, ENOUGH_UNITS, Figures, Subject, Verdict};
 use crate::progress::Progress;
 
 /// Permutations for each row: more if there are so many rows that a single change among them could
@@ -35,16 +35,15 @@ pub(super) fn rows(a: &DiffSide, b: &DiffSide) -> Vec<DiffRow> {
         .enumerate()
         .map(|(seed, subject)| row((a, b), subject, permutations, seed as u64))
         .collect();
-    let p: Vec<f64> = rows.iter().filter_map(|row| row.mean.p).collect();
-    let tested = rows.iter_mut().filter(|row| row.mean.p.is_some());
+    let p: Vec<f64> = rows.iter().filter_map(|row| row.p).collect();
+    let tested = rows.iter_mut().filter(|row| row.p.is_some());
     for (row, rate) in tested.zip(test::discovery_rates(&p)) {
-        let change = &mut row.mean;
-        change.q = Some(rate);
-        change.is_change =
-            rate <= a.options.false_discovery_rate && change.is_large(a.options.min_effect);
-        row.verdict = match change.is_change {
+        row.q = Some(rate);
+        row.is_change =
+            rate <= a.options.false_discovery_rate && row.is_large(a.options.min_effect);
+        row.verdict = match row.is_change {
             false => Verdict::NoChange,
-            true if change.absolute > 0.0 => Verdict::Slower,
+            true if row.absolute > 0.0 => Verdict::Slower,
             true => Verdict::Faster,
         };
     }
@@ -55,10 +54,14 @@ fn row(sides: (&DiffSide, &DiffSide), subject: &Subject, permutations: u32, seed
     let (a, b) = (sides.0.durations.get(subject), sides.1.durations.get(subject));
     let mut row = DiffRow {
         subject: subject.clone(),
-        unit: a.or(b).map_or(TimeUnit::Nanoseconds, |of| of.unit),
+        in_cycles: a.or(b).is_some_and(|of| of.in_cycles),
         a: a.map(|of| figures(sides.0, subject, of)),
         b: b.map(|of| figures(sides.1, subject, of)),
-        mean: Change::default(),
+        absolute: 0.0,
+        relative: None,
+        p: None,
+        q: None,
+        is_change: false,
         units: None,
         unit_counts: (0, 0),
         group: 1,
@@ -68,11 +71,11 @@ fn row(sides: (&DiffSide, &DiffSide), subject: &Subject, permutations: u32, seed
         row.verdict = if a.is_some() { Verdict::OnlyA } else { Verdict::OnlyB };
         return row;
     };
-    if a.is_mixed || b.is_mixed || a.unit != b.unit {
+    if a.is_mixed || b.is_mixed || a.in_cycles != b.in_cycles {
         row.verdict = Verdict::OtherClock;
     } else if of_a.count > 0 && of_b.count > 0 {
-        row.mean.absolute = of_b.mean - of_a.mean;
-        row.mean.relative = match (of_a.mean, of_b.mean) {
+        row.absolute = of_b.mean - of_a.mean;
+        row.relative = match (of_a.mean, of_b.mean) {
             (0.0, 0.0) => Some(0.0),
             (0.0, _) => None,
             (of_a, of_b) => Some(of_b / of_a - 1.0),
@@ -93,7 +96,7 @@ fn row(sides: (&DiffSide, &DiffSide), subject: &Subject, permutations: u32, seed
             }
             row.units = Some(unit);
             row.unit_counts = (of_a.len(), of_b.len());
-            row.mean.p = Some(test::p_value(&of_a, &of_b, permutations, seed));
+            row.p = Some(test::p_value(&of_a, &of_b, permutations, seed));
             break;
         }
     }

@@ -5,15 +5,15 @@ use std::collections::hash_map::Entry;
 
 use profiler_wire::header::Clock;
 
-use super::options::{DiffError, DiffOptions, Measure};
-use super::{Subject, TimeUnit};
+use super::Subject;
+use super::options::{DiffError, DiffOptions};
 use crate::diagnostic::{DiagnosticKind, Severity};
 use crate::model::Trace;
 use crate::progress::Progress;
 use crate::source::WarpSource;
 use crate::stats::collect::{self, InTrace, Seen, Walk};
 
-/// One side of a comparison: what is needed of its traces, which need not all be in memory at once.
+/// One side of a comparison, made of traces that need not all be in memory at once.
 ///
 /// Held are 16 bytes for each name that a warp recorded and 24 for each warp.
 #[derive(Clone, Debug)]
@@ -23,40 +23,40 @@ pub struct DiffSide {
     /// Subjects in the order in which they were seen first.
     pub(super) subjects: Vec<Subject>,
     pub(super) durations: HashMap<Subject, Durations>,
-    /// How many launches of each kernel are in.
+    /// The number of launches of each kernel.
     pub(super) launches: HashMap<String, u64>,
     pub(super) warps: Vec<Place>,
     blocks: u32,
 }
 
-/// What a side was made of.
+/// The contents of a side.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct SideFacts {
+pub(super) struct SideFacts {
     /// Traces, each of one capture.
-    pub captures: u64,
+    pub(super) captures: u64,
     /// Launches that are in.
-    pub launches: u64,
+    pub(super) launches: u64,
     /// Records in all of these traces.
-    pub recorded: u64,
+    pub(super) recorded: u64,
     /// Records that were lost, in all of these traces.
-    pub lost: u64,
+    pub(super) lost: u64,
     /// Names of the devices, each once.
-    pub devices: Vec<String>,
-    /// Whether any of it ran on the emulator, whose times are not GPU times.
-    pub emulated: bool,
+    pub(super) devices: Vec<String>,
+    /// Whether any trace is from the emulator, whose times are not GPU times.
+    pub(super) emulated: bool,
     /// Frequencies of the SM clock in MHz, one for each trace that knows it.
-    pub clock_mhz: Vec<f64>,
-    /// From how many traces the cost of recording was subtracted.
-    pub cost_subtracted: u64,
+    pub(super) clock_mhz: Vec<f64>,
+    /// The number of traces from which the cost of recording was subtracted.
+    pub(super) cost_subtracted: u64,
     /// Traces of captures that do not hold all of their kernels: one failed, or was still running.
-    pub unfinished: u64,
+    pub(super) unfinished: u64,
     /// Diagnostics that say that numbers may be wrong.
-    pub errors: Vec<String>,
+    pub(super) errors: Vec<String>,
     /// Filters that nothing met.
-    pub unmet: Vec<String>,
+    pub(super) unmet: Vec<String>,
 }
 
-/// Where a warp ran.
+/// The place of a warp.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Place {
     pub(super) capture: u32,
@@ -70,7 +70,7 @@ pub(super) struct Place {
 /// All durations of a subject.
 #[derive(Clone, Debug)]
 pub(super) struct Durations {
-    pub(super) unit: TimeUnit,
+    pub(super) in_cycles: bool,
     /// Whether some were in another unit, so that they cannot be put together.
     pub(super) is_mixed: bool,
     pub(super) runs: Vec<Run>,
@@ -86,8 +86,8 @@ pub(super) struct Run {
 }
 
 impl Durations {
-    fn new(unit: TimeUnit) -> Self {
-        Self { unit, is_mixed: false, runs: Vec::new(), open: 0 }
+    fn new(in_cycles: bool) -> Self {
+        Self { in_cycles, is_mixed: false, runs: Vec::new(), open: 0 }
     }
 
     fn push(&mut self, warp: u32, value: f64) {
@@ -101,7 +101,7 @@ impl Durations {
     }
 
     fn append(&mut self, mut other: Self) {
-        self.is_mixed |= other.is_mixed || other.unit != self.unit;
+        self.is_mixed |= other.is_mixed || other.in_cycles != self.in_cycles;
         self.runs.append(&mut other.runs);
         self.open += other.open;
     }
@@ -124,12 +124,6 @@ impl DiffSide {
             warps: Vec::new(),
             blocks: 0,
         })
-    }
-
-    /// What it was made of so far.
-    #[must_use]
-    pub fn facts(&self) -> &SideFacts {
-        &self.facts
     }
 
     /// Adds a trace, of a capture of its own: one in memory, or one that is streamed.
@@ -169,8 +163,7 @@ impl DiffSide {
             if !self.options.query.takes_launch(trace, number) {
                 continue;
             }
-            let kernel = trace.sites.get(launch.kernel.0 as usize);
-            let kernel = kernel.map_or("unknown site", |site| &site.name).to_owned();
+            let kernel = trace.name_of(launch.kernel).to_owned();
             *self.launches.entry(kernel.clone()).or_default() += 1;
             let first = self.warps.len() as u32;
             let (mut last_block, mut is_open) = (None, false);
@@ -192,7 +185,7 @@ impl DiffSide {
             }
             self.facts.launches += 1;
             if self.options.query.takes_whole_launches() && (first as usize) < self.warps.len() {
-                let mut durations = Durations::new(TimeUnit::Nanoseconds);
+                let mut durations = Durations::new(false);
                 // What is known of the end of a launch is that of the warps that left.
                 if is_open {
                     durations.open += 1;
@@ -206,28 +199,24 @@ impl DiffSide {
     }
 
     fn add_regions(&mut self, source: &impl WarpSource, places: &[u32]) {
-        let (query, measure) = (self.options.query.clone(), self.options.measure);
+        let (query, in_ns) = (self.options.query.clone(), self.options.nanoseconds);
         let mut walk = Walk::new(source, &query);
         let mut rows: Vec<Option<(bool, Durations)>> = Vec::new();
         walk.seen(|_, row, InTrace { warp, index }, seen| {
             if !query.takes_begin(collect::begin(warp, &seen)) {
                 return;
             }
-            let unit = match (measure, warp.clock) {
-                (Measure::RecordClock, Clock::Cycles) => TimeUnit::Cycles,
-                _ => TimeUnit::Nanoseconds,
-            };
+            let in_cycles = !in_ns && warp.clock == Clock::Cycles;
             let row = row as usize;
             if rows.len() <= row {
                 rows.resize(row + 1, None);
             }
             let is_kernel = matches!(seen, Seen::Kernel);
-            let (_, durations) = rows[row].get_or_insert_with(|| (is_kernel, Durations::new(unit)));
-            durations.is_mixed |= durations.unit != unit;
-            let duration = match unit {
-                TimeUnit::Cycles => collect::cycles(warp, &seen),
-                TimeUnit::Nanoseconds => collect::ns(warp, &seen),
-            };
+            let (_, durations) =
+                rows[row].get_or_insert_with(|| (is_kernel, Durations::new(in_cycles)));
+            durations.is_mixed |= durations.in_cycles != in_cycles;
+            let duration =
+                if in_cycles { collect::cycles(warp, &seen) } else { collect::ns(warp, &seen) };
             match duration {
                 Some(duration) => durations.push(places[index], duration),
                 None => durations.open += 1,

@@ -3,10 +3,9 @@
 use std::fmt;
 
 use super::threshold::percent;
-use super::{Diff, DiffRow, Figures, Subject, TimeUnit, Verdict};
-use crate::export::text::counted;
-use crate::printable::printable;
-use crate::stats::table::{Sheet, Spare, one_line};
+use super::{Diff, DiffRow, Figures, Subject, Verdict};
+use crate::display::{counted, one_line, printable};
+use crate::table::{Sheet, Spare};
 use crate::units::{digits, duration};
 
 const HEADER: [&str; 8] =
@@ -37,7 +36,7 @@ impl fmt::Display for Diff {
             percent(Some(self.options.min_effect)),
             percent(Some(self.options.false_discovery_rate))
         )?;
-        match self.rows.iter().filter(|row| row.mean.p.is_none()).count() {
+        match self.rows.iter().filter(|row| row.p.is_none()).count() {
             0 => writeln!(f),
             untested => writeln!(f, "; {untested} could not be tested"),
         }
@@ -57,12 +56,12 @@ fn cells(row: &DiffRow) -> Vec<String> {
         of.as_ref().map_or_else(|| "-".to_owned(), figure)
     };
     let per_launch = |of: &Figures| digits(of.count_per_launch);
-    let mean = |of: &Figures| match row.unit {
+    let mean = |of: &Figures| match row.in_cycles {
         _ if of.count == 0 => "-".to_owned(),
-        TimeUnit::Cycles => format!("{} cy", digits(of.mean)),
-        TimeUnit::Nanoseconds => duration(of.mean),
+        true => format!("{} cy", digits(of.mean)),
+        false => duration(of.mean),
     };
-    let change = match (row.mean.relative, row.mean.absolute) {
+    let change = match (row.relative, row.absolute) {
         (Some(relative), _) => signed(relative),
         (None, 0.0) => "-".to_owned(),
         (None, _) => "from 0".to_owned(),

@@ -1,6 +1,6 @@
 //! The permutation test, and which of many tests are discoveries.
 
-/// What one unit gives: how many regions, and the sum of their durations.
+/// The number of regions of a unit and the sum of their durations.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) struct Sums {
     pub(super) count: f64,
@@ -49,7 +49,7 @@ impl Moments {
         })
     }
 
-    /// What the rest of all units has.
+    /// The moments of the rest of all units.
     fn rest(&self, all: &Self) -> Self {
         Self {
             units: all.units - self.units,
@@ -79,8 +79,8 @@ impl Moments {
 /// Hands that show as large a difference as was seen: after so many the p-value is known to a tenth.
 const EXTREME_HANDS: u32 = 100;
 
-/// How likely it is that so large a difference of means comes from dealing the units to the sides at
-/// random, `most` times at most. Each side has two units or more.
+/// The probability of so large a difference of means if the units are dealt to the sides at random,
+/// with at most `most` hands. Each side has two units or more.
 pub(super) fn p_value(a: &[Sums], b: &[Sums], most: u32, seed: u64) -> f64 {
     // The statistic has no sign, so the smaller side can be the one that is dealt.
     let (few, many) = if a.len() <= b.len() { (a, b) } else { (b, a) };

@@ -3,10 +3,10 @@
 use std::fmt;
 
 use super::{Diff, DiffRow, ENOUGH_UNITS, Figures, Subject, Unit, Verdict};
-use crate::printable::printable;
+use crate::display::printable;
 use crate::units::digits;
 
-/// What is tolerated.
+/// Limits for side B of a comparison.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Threshold {
     /// The largest relative growth of a mean that is tolerated: 0.05 for 5 %.
@@ -55,7 +55,7 @@ pub struct ThresholdReport {
     pub outcome: Outcome,
     /// Why, the worst first.
     pub reasons: Vec<(Outcome, String)>,
-    /// What was asked, as a sentence about the mean: `grew by more than 5 %`.
+    /// The limit in words: `grew by more than 5 %`.
     asked: String,
 }
 
@@ -79,12 +79,11 @@ impl fmt::Display for ThresholdReport {
 impl Diff {
     /// Holds side B to a threshold.
     ///
-    /// It fails where a growth that is a change (see `Change::is_change`) exceeds the threshold. It
-    /// is inconclusive where that cannot be told: a row looks slower by more than the threshold and has
-    /// too few units for a test, or was tested and is no change, as what looks so may be noise or may
-    /// not; what has an end on one side has none on the other, clocks or devices differ, something is
-    /// missing, damaged or cut off by the end of the capture, or nothing could be tested. A growth
-    /// below [`DiffOptions::min_effect`](super::DiffOptions::min_effect) is none.
+    /// It fails if a growth that is a change ([`DiffRow::is_change`]) exceeds the threshold. It is
+    /// inconclusive if a row looks slower by more than the threshold but has too few units for a
+    /// test or may be noise, if something ended on one side only, if clocks or devices differ, if
+    /// something is missing, damaged or cut off by the end of the capture, or if nothing could be
+    /// tested. A growth below [`DiffOptions::min_effect`](super::DiffOptions::min_effect) is none.
     #[must_use]
     pub fn check(&self, threshold: &Threshold) -> ThresholdReport {
         let mut reasons = Vec::new();
@@ -100,7 +99,7 @@ impl Diff {
                 inconclusive(format!("a kernel of side {name} failed or was still running"));
             }
         }
-        if !self.rows.iter().any(|row| row.mean.p.is_some()) {
+        if !self.rows.iter().any(|row| row.p.is_some()) {
             inconclusive("nothing could be tested: too few units, or nothing in common".to_owned());
         }
         for row in &self.rows {
@@ -110,7 +109,7 @@ impl Diff {
                 }
                 Verdict::OtherClock => inconclusive(format!(
                     "{} was recorded in cycles here and in nanoseconds there",
-                    row.subject
+                    row.name()
                 )),
                 _ if let Some(side) = never_ended(row) => {
                     inconclusive(format!("{} did not end on side {side}", row.subject));
@@ -118,18 +117,18 @@ impl Diff {
                 Verdict::TooFew if exceeds(row, threshold) => {
                     inconclusive(format!(
                         "{} looks slower by {} but has too few units for a test",
-                        row.subject,
-                        percent(row.mean.relative)
+                        row.name(),
+                        percent(row.relative)
                     ));
                 }
                 _ => {}
             }
         }
         for row in self.rows.iter().filter(|row| exceeds(row, threshold)) {
-            let grew = format!("{}: the mean grew by {}", row.subject, percent(row.mean.relative));
-            if row.mean.is_change {
+            let grew = format!("{}: the mean grew by {}", row.name(), percent(row.relative));
+            if row.is_change {
                 reasons.push((Outcome::Fail, grew));
-            } else if row.mean.p.is_some() && row.mean.is_large(self.options.min_effect) {
+            } else if row.p.is_some() && row.is_large(self.options.min_effect) {
                 let reason = format!(
                     "{grew}, and that may be noise: give each side more captures ({} or more), \
                      taken in turns",
@@ -145,8 +144,8 @@ impl Diff {
     }
 }
 
-/// The side on which something did not end that did so on the other. Regions may be left open now and
-/// then, so of these that is said where none ended; of launches, where any did not.
+/// The side on which something did not end that ended on the other. Regions may be left open now
+/// and then, so they count if none ended; launches count if any did not end.
 fn never_ended(row: &DiffRow) -> Option<&'static str> {
     let (a, b) = (row.a?, row.b?);
     let is_launch = matches!(row.subject, Subject::Launch { .. });
@@ -158,10 +157,10 @@ fn never_ended(row: &DiffRow) -> Option<&'static str> {
 
 /// Whether the mean grew by more than is tolerated.
 fn exceeds(row: &DiffRow, threshold: &Threshold) -> bool {
-    row.mean.relative.map_or(row.mean.absolute > 0.0, |relative| relative > threshold.slowdown)
+    row.relative.map_or(row.absolute > 0.0, |relative| relative > threshold.slowdown)
 }
 
-/// How many captures a side may tell what was tested and not told: more than there were.
+/// The number of captures on each side that may settle a test: more than there were.
 fn help(row: &DiffRow) -> usize {
     match row.units {
         Some(Unit::Capture) => ENOUGH_UNITS.max(2 * row.unit_counts.0.min(row.unit_counts.1)),

@@ -31,7 +31,7 @@ impl Axis {
     }
 }
 
-/// Which end of an arrow a mark is.
+/// The end of an arrow that a mark is.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum End {
     From,
@@ -91,7 +91,7 @@ impl Arrows {
     }
 }
 
-/// Where a mark stands among all.
+/// The order of marks.
 fn place(mark: MarkIndex) -> (usize, usize) {
     (mark.warp, mark.mark)
 }

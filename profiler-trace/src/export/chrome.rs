@@ -7,9 +7,9 @@ use std::rc::Rc;
 use serde_json::{Map, Value, json};
 
 use crate::export::sink::{Argument, Event, Name, Sink, Suffix, Track};
-use crate::export::text;
 use crate::model::Trace;
-use crate::record_cost::{FormCosts, RecordCost, StampWait, StampWaits};
+use crate::record_cost::RecordCost;
+use crate::source::notes;
 
 pub(super) struct Chrome<'t, W> {
     trace: &'t Trace,
@@ -37,7 +37,7 @@ impl<'t, W: Write> Chrome<'t, W> {
         let diagnostics: Vec<String> =
             trace.diagnostics.list.iter().map(ToString::to_string).collect();
         let other = json!({
-            "device": text::device(&trace.device),
+            "device": notes::device(&trace.device),
             "emulated": trace.device.emulated,
             "driver": trace.device.driver,
             "recorded": trace.recorded(),
@@ -48,7 +48,7 @@ impl<'t, W: Write> Chrome<'t, W> {
             "clock_mhz": trace.clock_mhz,
             "record_cost_inside_ticks": cost.map(|cost| cost.one_lane.inside_ticks()),
             "record_cost_total_ticks": cost.map(|cost| cost.one_lane.total_ticks()),
-            "record_cost": cost.map(record_cost),
+            "record_cost": cost.map(RecordCost::to_json),
             "record_cost_subtracted": trace.cost_subtracted,
             "diagnostics": diagnostics,
         });
@@ -157,7 +157,7 @@ impl<'t, W: Write> Chrome<'t, W> {
     }
 }
 
-/// What an object holds within its braces.
+/// The members of an object, without the braces.
 fn members(object: &Value) -> io::Result<String> {
     let text = serde_json::to_string(object)?;
     let inner = text.strip_prefix('{').and_then(|text| text.strip_suffix('}'));
@@ -208,42 +208,6 @@ impl<W: Write> Sink for Chrome<'_, W> {
         let rest = json!({ "name": track, "args": { "value": value } });
         self.event("C", ns, None, &members(&rest)?)
     }
-}
-
-/// The costs of each election, and those of memory of the host where they are known.
-fn record_cost(cost: RecordCost) -> Value {
-    let each = |(name, forms): (&str, &FormCosts)| (name.to_owned(), costs(forms));
-    let mut members: Map<String, Value> = cost.elections().map(each).into_iter().collect();
-    if let Some(host) = cost.host {
-        let host = host.elections().map(each).into_iter().collect();
-        members.insert("host".to_owned(), Value::Object(host));
-    }
-    Value::Object(members)
-}
-
-/// Every stamp's ticks, before and after it, and the waits after a record.
-fn costs(costs: &FormCosts) -> Value {
-    let wait = |wait: StampWait| {
-        json!({
-            "mean_ticks": wait.mean_ticks,
-            "most_ticks": wait.most_ticks,
-        })
-    };
-    let StampWaits { nested, begin, end, record } = costs.waits;
-    let waits = json!({
-        "nested": wait(nested),
-        "begin": wait(begin),
-        "end": wait(end),
-        "record": wait(record),
-    });
-    let stamps = costs.stamps().into_iter().map(|(name, cost)| {
-        let ticks = json!({
-            "before_ticks": cost.before_ticks,
-            "after_ticks": cost.after_ticks,
-        });
-        (name.to_owned(), ticks)
-    });
-    Value::Object(stamps.chain([("waits".to_owned(), waits)]).collect())
 }
 
 fn value(argument: Argument<'_>) -> Value {

@@ -1,5 +1,5 @@
-//! What is counted over the time of a launch: warps in the kernel on each SM, and regions of a name
-//! that run at once.
+//! Counts over the time of a launch: warps in the kernel on each SM, and regions of a name that run
+//! at once.
 
 use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, HashMap};
@@ -48,13 +48,13 @@ pub(super) fn warps_by_sm(
     changes
 }
 
-/// How many regions of each site run at once, as a mean over each part of a launch.
+/// The mean number of regions of each site that run at once, for each part of a launch.
 pub(super) struct Activity {
     start: f64,
     /// Nanoseconds of a part.
     part: f64,
     parts: usize,
-    /// How many regions were added.
+    /// The number of regions that were added.
     regions: usize,
     sites: BTreeMap<SiteIndex, Parts>,
 }
@@ -63,7 +63,7 @@ pub(super) struct Activity {
 struct Parts {
     /// Regions that cover the part, less those that cover the one before it.
     whole: Vec<f64>,
-    /// What regions cover of the parts in which they begin or end.
+    /// The covered share of the parts in which regions begin or end.
     partial: Vec<f64>,
 }
 
@@ -147,7 +147,7 @@ impl Activity {
         self.sites.iter().map(|(site, parts)| (*site, steps(parts))).collect()
     }
 
-    /// How many parts share a step.
+    /// The number of parts that share a step.
     fn together(&self, launches: usize) -> usize {
         let steps = (self.regions / REGIONS_A_STEP).max(STEPS_LEAST / launches.max(1));
         let of_site = (steps / self.sites.len().max(1)).clamp(PARTS_LEAST, PARTS);

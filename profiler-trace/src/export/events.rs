@@ -5,65 +5,34 @@ use std::io::{self, Write};
 use profiler_wire::SiteKind;
 use profiler_wire::header::Clock;
 
-use crate::export::table::{Cell, write_csv, write_json};
-use crate::export::text;
+use crate::display;
 use crate::host::{HostSpan, HostSpanKind, HostThread};
 use crate::model::{Launch, Mark, Region, SiteIndex, Time, Trace, Value, Warp};
 use crate::progress::Progress;
 use crate::source::WarpSource;
+use crate::table::cells::{Cell, write_csv, write_json};
 
 /// The version of the columns: it is raised when one changes its meaning, its place or goes.
 const SCHEMA: u64 = 2;
 
-const COLUMNS: [&str; 33] = [
-    "schema",
-    "kind",
-    "launch",
-    "grid_id",
-    "replay",
-    "kernel",
-    "name",
-    "list",
-    "block_x",
-    "block_y",
-    "block_z",
-    "warp",
-    "sm",
-    "cluster_rank",
-    "slot",
-    "lane",
-    "track",
-    "depth",
-    "clock",
-    "start_ticks",
-    "end_ticks",
-    "cycles",
-    "start_ns",
-    "end_ns",
-    "duration_ns",
-    "value",
-    "unit",
-    "recorded",
-    "lost",
-    "file",
-    "line",
-    "column",
-    "thread",
-];
+const COLUMNS: &str = "\
+     schema,kind,launch,grid_id,replay,kernel,name,list,block_x,block_y,block_z,warp,sm,\
+     cluster_rank,slot,lane,track,depth,clock,start_ticks,end_ticks,cycles,start_ns,end_ns,\
+     duration_ns,value,unit,recorded,lost,file,line,column,thread";
 
 pub(super) fn write_as_csv(source: &impl WarpSource, writer: &mut impl Write) -> io::Result<()> {
-    write_csv(COLUMNS.map(Cell::from), writer)?;
+    writeln!(writer, "{COLUMNS}")?;
     rows(source, |row| write_csv(row, writer))
 }
 
 pub(super) fn write_as_json(source: &impl WarpSource, writer: &mut impl Write) -> io::Result<()> {
     rows(source, |row| {
-        write_json(&COLUMNS, row, writer)?;
+        write_json(COLUMNS, row, writer)?;
         writer.write_all(b"\n")
     })
 }
 
-type Row<'t> = [Cell<'t>; COLUMNS.len()];
+type Row<'t> = [Cell<'t>; 33];
 
 fn rows<'t>(
     source: &'t impl WarpSource,
@@ -90,7 +59,7 @@ fn rows<'t>(
     Ok(())
 }
 
-/// What the host did has no warp, and no ticks of a clock of the device.
+/// A row for a span of the host, which has no warp and no ticks of a device clock.
 fn host_row<'t>(trace: &'t Trace, thread: &'t HostThread, span: &'t HostSpan) -> Row<'t> {
     let (kind, launch) = match span.kind {
         HostSpanKind::Span => ("host_span", None),
@@ -98,18 +67,22 @@ fn host_row<'t>(trace: &'t Trace, thread: &'t HostThread, span: &'t HostSpan) ->
     };
     let kernel = launch.and_then(|launch| trace.launches.get(launch)).map(|launch| launch.kernel);
     let kernel = kernel.and_then(|kernel| trace.sites.get(kernel.0 as usize));
-    COLUMNS.map(|column| match column {
-        "schema" => SCHEMA.into(),
-        "kind" => kind.into(),
-        "launch" => launch.map(|launch| launch as u64).into(),
-        "kernel" => kernel.map(|kernel| kernel.name.as_str()).into(),
-        "name" => span.name.as_str().into(),
-        "start_ns" => span.start_ns.into(),
-        "end_ns" => span.end_ns.into(),
-        "duration_ns" => (span.end_ns - span.start_ns).into(),
-        "thread" => thread.name.as_str().into(),
-        _ => Cell::Empty,
-    })
+    let mut row = [const { Cell::Empty }; 33];
+    for (cell, column) in row.iter_mut().zip(COLUMNS.split(',')) {
+        *cell = match column {
+            "schema" => SCHEMA.into(),
+            "kind" => kind.into(),
+            "launch" => launch.map(|launch| launch as u64).into(),
+            "kernel" => kernel.map(|kernel| kernel.name.as_str()).into(),
+            "name" => span.name.as_str().into(),
+            "start_ns" => span.start_ns.into(),
+            "end_ns" => span.end_ns.into(),
+            "duration_ns" => (span.end_ns - span.start_ns).into(),
+            "thread" => thread.name.as_str().into(),
+            _ => Cell::Empty,
+        };
+    }
+    row
 }
 
 /// The warp whose rows are written.
@@ -119,7 +92,7 @@ struct Of<'t, 'w> {
     warp: &'w Warp,
 }
 
-/// What rows of one warp differ in.
+/// The columns in which rows of one warp differ.
 struct Record {
     kind: &'static str,
     site: SiteIndex,
@@ -206,7 +179,7 @@ impl<'t> Of<'t, '_> {
             record.lane.map(u32::from).into(),
             record.track.into(),
             record.depth.map(u32::from).into(),
-            text::clock_name(warp.clock).into(),
+            display::clock_name(warp.clock).into(),
             start.ticks.into(),
             end.map(|end| end.ticks).into(),
             cycles.map(|end| end.ticks.saturating_sub(start.ticks)).into(),

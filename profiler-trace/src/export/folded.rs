@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::io::{self, Write};
 
+use crate::display::push_frame;
 use crate::export::stacks::{Frame, Lanes, Moment, PER_NS, Scale};
 use crate::export::tree::{Adder, Tree};
 use crate::model::{SiteIndex, Trace, Warp};
@@ -85,7 +86,7 @@ fn add(trace: &Trace, warp: &Warp, kernel: SiteIndex, group: StackGroup, tree: &
 /// Writes lines whose values are whole nanoseconds.
 struct Lines<'t> {
     trace: &'t Trace,
-    /// What was to be written so far in each root.
+    /// The times that were written so far in each root.
     written: HashMap<Frame, Written>,
     stack: String,
 }
@@ -138,32 +139,5 @@ impl Lines<'_> {
         node.children.iter().try_for_each(|&child| self.node(tree, child, written, writer))?;
         self.stack.truncate(length);
         Ok(())
-    }
-}
-
-/// Adds a name to a stack. What parts frames, values and lines is written as a sign that looks like
-/// it, so that names stay apart and can be read.
-pub(crate) fn push_frame(stack: &mut String, name: &str) {
-    let name = match name {
-        "" => "(no name)",
-        name => name,
-    };
-    // Readers trim lines, and take what stands after a space and is a number for a value.
-    let text = name.trim();
-    let before = name.len() - name.trim_start().len();
-    let number = text.rfind(' ').filter(|&at| {
-        let rest = text[at + 1..].trim_start_matches(|digit: char| digit.is_ascii_digit());
-        rest.is_empty() || rest.starts_with('.')
-    });
-    for (at, character) in name.char_indices() {
-        stack.push(match character {
-            _ if character.is_whitespace() && !(before..before + text.len()).contains(&at) => '␠',
-            ' ' if number.is_some_and(|number| before + number == at) => '\u{a0}',
-            ';' => '；',
-            '\u{7f}' => '␡',
-            '\0'..' ' => char::from_u32(0x2400 + u32::from(character)).unwrap_or(' '),
-            character if character.is_control() => ' ',
-            character => character,
-        });
     }
 }

@@ -9,19 +9,19 @@ use std::ops::Range;
 
 use profiler_wire::Strategy;
 use profiler_wire::header::Clock;
-use serde_core::ser::{Serialize, SerializeMap, SerializeSeq, Serializer};
+use serde_json::{Value, json};
 
 use crate::export::stacks::{Frame, Lanes, Moment, PER_NS, Scale, Watch};
-use crate::export::text;
 use crate::export::tree::{Adder, Tree};
 use crate::model::{SiteIndex, Trace, Warp};
 use crate::progress::Progress;
 use crate::source::WarpSource;
+use crate::source::notes;
 use crate::stats::collect::{may_record, site_strategy};
 
 pub(super) fn write(source: &impl WarpSource, writer: &mut impl Write) -> io::Result<()> {
     let profile = Profile::new(source);
-    serde_json::to_writer(&mut *writer, &profile)?;
+    serde_json::to_writer(&mut *writer, &profile.to_json())?;
     writer.write_all(b"\n")
 }
 
@@ -35,7 +35,7 @@ struct Profile<'t> {
     normalized: Vec<f64>,
     /// Whether all records hold cycles.
     has_cycles: bool,
-    /// What is to be known of the trace.
+    /// Notes about the trace.
     notes: Vec<String>,
 }
 
@@ -49,7 +49,7 @@ impl<'t> Profile<'t> {
             tree: Tree::default(),
             normalized: Vec::new(),
             has_cycles,
-            notes: text::summary(source),
+            notes: notes::summary(source),
         };
         let mut next = 0;
         for warps in trace.warps.chunk_by(|left, right| left.launch == right.launch) {
@@ -184,7 +184,7 @@ impl Watch for SpansOfLane<'_> {
     }
 }
 
-/// How many warps of a launch could record a site.
+/// The number of warps of a launch that could record a site.
 struct Recorders<'t> {
     trace: &'t Trace,
     warps: &'t [Warp],
@@ -201,119 +201,66 @@ impl Recorders<'_> {
     }
 }
 
-impl Serialize for Profile<'_> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut list = serializer.serialize_seq(Some(2))?;
-        list.serialize_element(&Root(self))?;
-        list.serialize_element(&Devices(self))?;
-        list.end()
+impl Profile<'_> {
+    fn to_json(&self) -> Value {
+        let root = json!({
+            "frame": { "name": "ROOT", "type": "function" },
+            // The viewer adds up whatever metrics the root has.
+            "metrics": self.metrics(None),
+            "children": self.stacks(&self.tree.roots),
+        });
+        json!([root, self.devices()])
     }
-}
 
-struct Root<'p>(&'p Profile<'p>);
-
-impl Serialize for Root<'_> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let Self(profile) = *self;
-        let mut map = serializer.serialize_map(Some(3))?;
-        map.serialize_entry("frame", &serde_json::json!({"name": "ROOT", "type": "function"}))?;
-        // What the root has, the viewer takes for something that adds up.
-        map.serialize_entry("metrics", &Metrics { profile, node: None })?;
-        map.serialize_entry("children", &Children { profile, nodes: &profile.tree.roots })?;
-        map.end()
+    /// Stacks are no deeper than their frames, which are bounded.
+    fn stacks(&self, nodes: &[usize]) -> Vec<Value> {
+        let stack = |&index: &usize| {
+            let node = &self.tree.nodes[index];
+            let mut frame = json!({ "name": node.frame.label(self.trace), "type": "function" });
+            let site = node.frame.site().and_then(|site| self.trace.sites.get(site.0 as usize));
+            if let Some(site) = site {
+                frame["file"] = site.file.as_str().into();
+                frame["line"] = site.line.into();
+            }
+            json!({
+                "frame": frame,
+                "metrics": self.metrics(Some(index)),
+                "children": self.stacks(&node.children),
+            })
+        };
+        nodes.iter().map(stack).collect()
     }
-}
 
-struct Children<'p> {
-    profile: &'p Profile<'p>,
-    nodes: &'p [usize],
-}
-
-impl Serialize for Children<'_> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let profile = self.profile;
-        serializer.collect_seq(self.nodes.iter().map(|&node| Stack { profile, node }))
-    }
-}
-
-struct Stack<'p> {
-    profile: &'p Profile<'p>,
-    node: usize,
-}
-
-impl Serialize for Stack<'_> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let profile = self.profile;
-        let node = &profile.tree.nodes[self.node];
-        let mut frame = serde_json::Map::new();
-        frame.insert("name".to_owned(), node.frame.label(profile.trace).into());
-        frame.insert("type".to_owned(), "function".into());
-        let site = node.frame.site().and_then(|site| profile.trace.sites.get(site.0 as usize));
-        if let Some(site) = site {
-            frame.insert("file".to_owned(), site.file.as_str().into());
-            frame.insert("line".to_owned(), site.line.into());
-        }
-        let mut map = serializer.serialize_map(Some(3))?;
-        map.serialize_entry("frame", &frame)?;
-        map.serialize_entry("metrics", &Metrics { profile, node: Some(self.node) })?;
-        map.serialize_entry("children", &Children { profile, nodes: &node.children })?;
-        map.end()
-    }
-}
-
-/// The figures of a node; zeros for the root, which has none of its own.
-struct Metrics<'p> {
-    profile: &'p Profile<'p>,
-    node: Option<usize>,
-}
-
-impl Serialize for Metrics<'_> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let profile = self.profile;
-        let node = self.node.map(|node| &profile.tree.nodes[node]);
+    /// The figures of a node; zeros for the root, which has none of its own.
+    fn metrics(&self, index: Option<usize>) -> Value {
+        let node = index.map(|index| &self.tree.nodes[index]);
         let own = node.map(|node| node.own).unwrap_or_default();
-        let mut map = serializer.serialize_map(None)?;
-        if profile.has_cycles {
+        let mut metrics = json!({ "time (ns)": own.time as f64 / PER_NS as f64 });
+        if self.has_cycles {
             let below = node.map_or(&[][..], |node| &node.children);
-            let below: f64 = below.iter().map(|&child| profile.normalized[child]).sum();
-            let all = self.node.map_or(0.0, |node| profile.normalized[node]);
-            map.serialize_entry("cycles", &whole(own.ticks))?;
-            map.serialize_entry("normalized_cycles", &(all - below))?;
+            let below: f64 = below.iter().map(|&child| self.normalized[child]).sum();
+            let all = index.map_or(0.0, |index| self.normalized[index]);
+            metrics["cycles"] = u64::try_from(own.ticks).unwrap_or(u64::MAX).into();
+            metrics["normalized_cycles"] = (all - below).into();
         }
-        map.serialize_entry("time (ns)", &(own.time as f64 / PER_NS as f64))?;
         if node.is_some() {
-            map.serialize_entry("device_id", "0")?;
-            map.serialize_entry("device_type", profile.device_type())?;
+            metrics["device_id"] = "0".into();
+            metrics["device_type"] = self.device_type().into();
         }
-        map.end()
+        metrics
     }
-}
 
-/// A count as JSON's readers take it.
-fn whole(count: Moment) -> u64 {
-    u64::try_from(count).unwrap_or(u64::MAX)
-}
-
-struct Devices<'p>(&'p Profile<'p>);
-
-impl Serialize for Devices<'_> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let Self(profile) = *self;
-        let trace = profile.trace;
-        let device = &trace.device;
-        let mut facts = serde_json::Map::new();
-        facts.insert("name".to_owned(), device.name.as_str().into());
+    fn devices(&self) -> Value {
+        let device = &self.trace.device;
+        let mut facts =
+            json!({ "name": device.name, "num_sms": device.sm_count, "notes": self.notes });
         if let Some((major, minor)) = device.compute_capability {
-            facts.insert("arch".to_owned(), format!("{major}{minor}").into());
+            facts["arch"] = format!("{major}{minor}").into();
         }
-        facts.insert("num_sms".to_owned(), device.sm_count.into());
-        if let Some(mhz) = trace.clock_mhz {
+        if let Some(mhz) = self.trace.clock_mhz {
             // In kHz, as proton writes it.
-            facts.insert("clock_rate".to_owned(), (mhz * 1000.0).round().into());
+            facts["clock_rate"] = (mhz * 1000.0).round().into();
         }
-        facts.insert("notes".to_owned(), profile.notes.as_slice().into());
-        let mut map = serializer.serialize_map(Some(1))?;
-        map.serialize_entry(profile.device_type(), &serde_json::json!({ "0": facts }))?;
-        map.end()
+        json!({ self.device_type(): { "0": facts } })
     }
 }

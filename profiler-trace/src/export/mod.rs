@@ -3,7 +3,7 @@
 //!
 //! The writers of timelines are fed by one [walk](walk) over the trace, so that they agree on
 //! processes, tracks, names and order; [`rows`] keeps regions that cross apart. Profiles are made of
-//! [`stacks`], tables of [`table`]'s rows. All of it is streamed: next to the trace itself, only the
+//! [`stacks`], tables of rows of cells. All of it is streamed: next to the trace itself, only the
 //! records of one warp (of one user track or several small ones, where there are such) are held again.
 //! Regions are asked from a [`WarpSource`](crate::WarpSource), warp by warp, so that a capture can be
 //! decoded while it is written.
@@ -19,8 +19,7 @@ mod proto;
 mod rows;
 mod sink;
 mod stacks;
-pub(crate) mod table;
-pub(crate) mod text;
+mod text;
 mod timeline;
 mod tree;
 mod walk;
@@ -33,8 +32,7 @@ use std::path::Path;
 use crate::file::FileError;
 use crate::model::Trace;
 pub use folded::StackGroup;
-pub(crate) use folded::push_frame;
-pub(crate) use write::write_folded;
+pub use write::write_folded;
 
 /// The level at which timelines are compressed by gzip: that of [`ExportOptions::gzip`] and of
 /// `profiler export --gzip`.
@@ -44,30 +42,20 @@ pub(crate) use write::write_folded;
 /// (`lab/measurements/host-side.md`).
 pub const GZIP_LEVEL: u32 = 3;
 
-/// How the tracks of a launch are arranged.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Grouping {
-    /// Blocks, and in them their warps.
-    #[default]
-    Block,
-    /// SMs, in them the blocks that ran there, and in those their warps.
-    Sm,
-}
-
-/// What a timeline shows, and how.
+/// Options for timelines.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ExportOptions {
-    /// How tracks are arranged.
-    pub grouping: Grouping,
+    /// Whether a launch's blocks lie in the SMs that they ran on. By default a launch has blocks, and
+    /// those have warps.
+    pub by_sm: bool,
     /// Whether every slice and mark also carries its raw clock ticks and its nanoseconds before
     /// rounding.
     pub raw_times: bool,
     /// Names of the tracks that kernels chose by number; the others are called "track 7".
     pub track_names: BTreeMap<u32, String>,
-    /// Whether there are tracks that count: the warps that are in the kernel on each SM, and for each
-    /// region how many of its name run at once. The latter is the mean over each of up to 512 parts
-    /// of the launch: of so many that there is a step for each 16 regions, but 512 steps in all and 8
-    /// for a name even where there are few regions.
+    /// Whether there are tracks that count: the warps that are in the kernel on each SM, and for
+    /// each region how many of its name run at once. The latter is the mean over each of up to 512
+    /// parts of the launch, with about a step for each 16 regions.
     pub counters: bool,
     /// Whether the timeline is compressed by gzip, which Perfetto reads as it is, at [`GZIP_LEVEL`].
     /// The customary ending of the file's name is then `.gz`.
@@ -77,7 +65,7 @@ pub struct ExportOptions {
 impl Default for ExportOptions {
     fn default() -> Self {
         Self {
-            grouping: Grouping::default(),
+            by_sm: false,
             raw_times: false,
             track_names: BTreeMap::new(),
             counters: true,
@@ -91,7 +79,7 @@ impl Trace {
     ///
     /// # Errors
     ///
-    /// If the file cannot be created, for want of its folder perhaps, or not be written.
+    /// If the file cannot be created or written.
     pub fn write_perfetto(&self, path: impl AsRef<Path>) -> Result<(), FileError> {
         let options = ExportOptions::default();
         FileError::of_writing(path.as_ref(), |file| self.write_perfetto_to(file, &options))
@@ -114,7 +102,7 @@ impl Trace {
     ///
     /// # Errors
     ///
-    /// If the file cannot be created, for want of its folder perhaps, or not be written.
+    /// If the file cannot be created or written.
     pub fn write_chrome(&self, path: impl AsRef<Path>) -> Result<(), FileError> {
         let options = ExportOptions::default();
         FileError::of_writing(path.as_ref(), |file| self.write_chrome_to(file, &options))

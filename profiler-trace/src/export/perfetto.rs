@@ -1,9 +1,9 @@
 //! Perfetto's native format: a stream of packets, one or two for a slice.
 //!
-//! What repeats is written once: names, argument names, units and source positions are interned, the
-//! track of an event is the default that [`Sink::select`] sets, and times are deltas on a clock of
-//! the packet sequence's own. A slice of a
-//! microsecond, with its place in the source and no arguments, takes 27 bytes.
+//! Repeated data is written once: names, argument names, units and source positions are interned,
+//! the track of an event is the default that [`Sink::select`] sets, and times are deltas on a clock
+//! of the packet sequence's own. A slice of a microsecond, with its place in the source and no
+//! arguments, takes 27 bytes.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -26,7 +26,7 @@ pub(super) struct Perfetto<'t, W> {
     trace: &'t Trace,
     writer: W,
     buffer: Vec<u8>,
-    /// Where the sequence's clock stands.
+    /// The time of the sequence's clock.
     now: u64,
     names: Interner,
     /// Of each site, what is known of it, so that no text is made for each event.
@@ -34,7 +34,7 @@ pub(super) struct Perfetto<'t, W> {
     /// The names of arguments; there are some twenty of them.
     argument_names: Vec<&'static str>,
     texts: Interner,
-    /// How many places in the source have a number.
+    /// The number of places in the source that have a number.
     places: u64,
 }
 
@@ -173,7 +173,7 @@ impl<'t, W: Write> Perfetto<'t, W> {
         Some(at as u64 + 1)
     }
 
-    /// What an argument says, if it is not a text without a number.
+    /// The value of an argument, unless it is a text without a number.
     fn argument_value(&self, argument: Argument<'_>) -> Option<AnnotationValue> {
         Some(match argument {
             Argument::Unsigned(value) => AnnotationValue::Unsigned(value),

@@ -44,7 +44,7 @@ pub(super) const fn most_bytes(arguments: usize) -> usize {
     64 + 25 * arguments
 }
 
-/// What an event of the hot path has beside its type, by interned numbers.
+/// The interned numbers of an event of the hot path.
 #[derive(Clone, Copy)]
 pub(super) struct ShortEvent<const ARGUMENTS: usize> {
     pub(super) name: u64,

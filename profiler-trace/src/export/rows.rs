@@ -1,4 +1,4 @@
-//! Which slices share a row.
+//! Distribution of slices over rows.
 //!
 //! A row of a timeline holds slices that nest. Regions that a kernel lets cross are parted into as
 //! many rows as it takes; nothing is dropped and nothing is nested where it does not belong.
@@ -28,13 +28,13 @@ impl<What> Item<What> {
         })
     }
 
-    /// What decides whether another item lies in this one.
+    /// The end and the depth, which decide whether another item lies in this one.
     pub(super) fn ending(&self) -> Ending {
         Ending { end: self.end, depth: self.depth }
     }
 }
 
-/// When an item ends, and how deep it is.
+/// The end of an item and its depth.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Ending {
     pub(super) end: f64,
@@ -51,7 +51,7 @@ impl Ending {
 /// A row: its items in order, each nested in all those before it that have not ended.
 pub(super) type Row<What> = Vec<Item<What>>;
 
-/// What a row has open.
+/// The open items of a row.
 struct Open {
     /// The items that had not ended at the last item's start.
     stack: Vec<Ending>,
@@ -170,7 +170,7 @@ impl Ends {
         }
     }
 
-    /// Makes buffer for so many rows, a power of two.
+    /// Makes room for so many rows, a power of two.
     fn grow(&mut self, rows: usize) {
         let known = self.latest.split_off(self.latest.len() / 2);
         self.latest = vec![f64::NEG_INFINITY; 2 * rows];
@@ -220,7 +220,7 @@ impl<What: Copy> Packed<What> {
 }
 
 /// Lays the rows of several recorders onto the fewest common rows on which no two of them overlap.
-/// What nests stays together.
+/// Nesting items stay together.
 pub(super) fn pack<What>(mut sources: Vec<Row<What>>) -> Packed<What> {
     let mut trees: Vec<Item<Piece>> = Vec::new();
     for (source, row) in sources.iter_mut().enumerate() {

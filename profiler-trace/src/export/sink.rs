@@ -1,4 +1,4 @@
-//! What a timeline format must be able to take.
+//! The interface of timeline formats.
 
 use std::io;
 
@@ -11,7 +11,7 @@ pub(super) trait Sink {
     fn process(&mut self, id: u32, name: &str) -> io::Result<()>;
     /// There is a track.
     fn track(&mut self, track: &Track<'_>) -> io::Result<()>;
-    /// What follows is on this track.
+    /// Selects the track of the following events.
     fn select(&mut self, process: u32, track: u64) -> io::Result<()>;
     /// A slice begins.
     fn begin(&mut self, ns: u64, end_ns: u64, event: &Event<'_>) -> io::Result<()>;
@@ -47,11 +47,11 @@ pub(super) struct Track<'a> {
 /// A slice or an instant.
 pub(super) struct Event<'a> {
     pub(super) name: Name<'a>,
-    /// Where in the source.
+    /// Its place in the source.
     pub(super) site: Option<SiteIndex>,
-    /// What was recorded with it.
+    /// Its value.
     pub(super) value: Option<Value>,
-    /// What the value is counted in.
+    /// The unit of the value.
     pub(super) unit: Option<&'a str>,
     /// Facts beside them. Most events have none, so that nothing is allocated for them.
     pub(super) others: Vec<(&'static str, Argument<'a>)>,
@@ -68,7 +68,7 @@ pub(super) enum Name<'a> {
     Text(&'a str),
 }
 
-/// What follows a site's name.
+/// A suffix of a site's name.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) enum Suffix {
     None,
@@ -79,7 +79,7 @@ pub(super) enum Suffix {
 }
 
 impl Suffix {
-    /// How many there are.
+    /// Their number.
     pub(super) const COUNT: usize = 3;
 
     fn text(self) -> &'static str {

@@ -10,11 +10,11 @@ use std::collections::{BTreeMap, BTreeSet, BinaryHeap};
 
 use profiler_wire::header::Dim3;
 
-use crate::export::text;
+use crate::display;
 use crate::export::walk::kernel_end;
 use crate::model::{Region, SiteIndex, Time, Trace, Warp};
 
-/// What a frame of a stack stands for.
+/// A frame of a stack.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(super) enum Frame {
     /// A kernel, from a warp's entry to its exit.
@@ -60,10 +60,7 @@ impl Frame {
 
     /// The frame as a person reads it.
     pub(super) fn label(self, trace: &Trace) -> String {
-        let name = |site: SiteIndex, suffix| {
-            let site = trace.sites.get(site.0 as usize);
-            format!("{}{suffix}", site.map_or("unknown site", |site| site.name.as_str()))
-        };
+        let name = |site: SiteIndex, suffix| format!("{}{suffix}", trace.name_of(site));
         match self {
             Self::Kernel(site) | Self::Region(site) => name(site, ""),
             Self::NeverLeft(site) => name(site, " (never left)"),
@@ -71,7 +68,7 @@ impl Frame {
             Self::Open(site) => name(site, " (open)"),
             Self::Launch(launch) => format!("launch {launch}"),
             Self::Sm(sm) => format!("SM {sm}"),
-            Self::Block { block, grid } => text::block(block, grid),
+            Self::Block { block, grid } => display::block(block, grid),
             Self::Warp(warp) => format!("warp {warp}"),
             Self::RecordsLost => "(outside regions, or in regions that were lost)".to_owned(),
             Self::Deeper => format!("(deeper than {MOST_FRAMES} regions)"),
@@ -85,7 +82,7 @@ pub(super) type Moment = i128;
 /// Moments in a nanosecond. Of a trace of two minutes, a double holds no finer ones.
 pub(super) const PER_NS: Moment = 1 << 16;
 
-/// What stacks are measured in.
+/// The unit in which stacks are measured.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Scale {
     /// [`PER_NS`]ths of a nanosecond on the trace's axis.

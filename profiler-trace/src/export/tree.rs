@@ -10,7 +10,7 @@ pub(super) struct Node {
     pub(super) frame: Frame,
     /// Indices of the nodes in it, in the order in which they were first seen.
     pub(super) children: Vec<usize>,
-    /// What was spent in this stack and in no deeper one.
+    /// The time in this stack and in no deeper one.
     pub(super) own: Own,
 }
 
@@ -53,7 +53,7 @@ pub(super) struct Adder<'a> {
     scale: Scale,
     at: Option<usize>,
     since: Moment,
-    /// What takes the time of the innermost root, if not that root.
+    /// The frame that takes the time of the innermost root, if not that root.
     outside: Option<(usize, Frame)>,
 }
 
@@ -83,7 +83,7 @@ impl<'a> Adder<'a> {
         }
     }
 
-    /// How many frames are open.
+    /// The number of open frames.
     fn depth(&self) -> usize {
         std::iter::successors(self.at, |&node| self.tree.nodes[node].parent).count()
     }

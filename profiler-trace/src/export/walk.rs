@@ -8,14 +8,15 @@ mod tracks;
 
 use std::io;
 
+use crate::display;
 use crate::export::arrows::{Arrows, Axis, End};
 use crate::export::rows::{Ending, Item, nest};
 use crate::export::sink::{Argument, Event, Name, Sink, Suffix, Track};
-use crate::export::{ExportOptions, Grouping, text};
+use crate::export::{ExportOptions, text};
 use crate::host::HostSpan;
 use crate::model::{MarkIndex, Region, SiteIndex, Time, Trace, Value, Warp};
 use crate::progress::Progress;
-use crate::source::WarpSource;
+use crate::source::{WarpSource, notes};
 use host::Calls;
 use survey::Survey;
 use tracks::{Held, Lanes};
@@ -30,7 +31,7 @@ pub(super) fn expect(warps: usize) {
     Progress::expect(warps);
 }
 
-/// What an item of a row is.
+/// The content of an item of a row.
 #[derive(Clone, Copy)]
 enum What<'t> {
     /// Of a warp, and which it is.
@@ -53,7 +54,7 @@ pub(super) fn walk(
     let calls = Calls::new(trace, &axis);
     let launches = trace.shown_launches().count();
     let mut walk = Walk { trace, source, options, arrows, calls, axis, launches, tracks: 0 };
-    let summary = text::summary(source);
+    let summary = notes::summary(source);
     let mut late = Vec::new();
     walk.host(&mut late, sink)?;
     for index in trace.shown_launches() {
@@ -64,7 +65,7 @@ pub(super) fn walk(
     }
     if launches == 0 {
         let what = if trace.launches.is_empty() { "was recorded" } else { "is shown" };
-        sink.process(1, &format!("no launch {what}, {}", text::device(&trace.device)))?;
+        sink.process(1, &format!("no launch {what}, {}", notes::device(&trace.device)))?;
         walk.about(1, 0, 1, &summary, sink)?;
     }
     // An arrow leads from what comes first; see [`Arrows::is_late`].
@@ -85,9 +86,9 @@ struct Walk<'t, S> {
     arrows: Arrows,
     calls: Calls,
     axis: Axis,
-    /// How many launches are shown.
+    /// The number of launches that are shown.
     launches: usize,
-    /// How many tracks there are so far.
+    /// The number of tracks so far.
     tracks: u64,
 }
 
@@ -188,7 +189,7 @@ impl<'t, S: WarpSource> Walk<'t, S> {
         if self.options.counters {
             self.counters(process, &mut root, (warps.clone(), &activity), sink)?;
         }
-        let by_sm = self.options.grouping == Grouping::Sm;
+        let by_sm = self.options.by_sm;
         let mut order: Vec<usize> = warps.collect();
         order.retain(|&warp| has_own_track(&trace.warps[warp]));
         if !order.is_empty() {
@@ -226,7 +227,7 @@ impl<'t, S: WarpSource> Walk<'t, S> {
         sink: &mut impl Sink,
     ) -> io::Result<()> {
         let trace = self.trace;
-        let by_sm = self.options.grouping == Grouping::Sm;
+        let by_sm = self.options.by_sm;
         if by_sm {
             // Stable: within an SM the order by block and warp stays.
             order.sort_by_key(|&warp| trace.warps[warp].sm);
@@ -247,7 +248,7 @@ impl<'t, S: WarpSource> Walk<'t, S> {
                 let first = &trace.warps[block[0]];
                 let grid =
                     trace.launches.get(first.launch).map_or([0; 3], |launch| launch.grid_dim);
-                let name = text::block(first.block, grid);
+                let name = display::block(first.block, grid);
                 if let &[warp] = block {
                     let track = format!("{name}, warp {}", trace.warps[warp].warp);
                     self.warp(process, parent, (warp, &track, &name), late, sink)?;
@@ -314,7 +315,8 @@ impl<'t, S: WarpSource> Walk<'t, S> {
             let id = if number == 0 {
                 node.id
             } else {
-                let (name, why) = (format!("overlapping {number}"), "what crosses the rows above");
+                let (name, why) =
+                    (format!("overlapping {number}"), "regions that cross the rows above");
                 self.track(process, node, &name, why, false, sink)?.id
             };
             sink.select(process, id)?;
@@ -353,7 +355,7 @@ impl<'t, S: WarpSource> Walk<'t, S> {
                 What::Kernel(warp, index) => {
                     let mut event = self.kernel_event(warp);
                     event.flows_to.extend(self.calls.to_warp(index));
-                    let strategy = text::strategy(warp.strategy);
+                    let strategy = display::strategy(warp.strategy);
                     let event = event.with("recorded_by", Argument::Text(&strategy));
                     sink.begin(start, self.axis.round(item.end), &event)?;
                     open.push(item.ending());
@@ -383,7 +385,7 @@ impl<'t, S: WarpSource> Walk<'t, S> {
             event = event.with("cluster_rank", Argument::Unsigned(rank.into()));
         }
         event = event
-            .with("clock", Argument::Text(text::clock(warp.clock)))
+            .with("clock", Argument::Text(display::clock(warp.clock)))
             .with("grid_id", Argument::Unsigned(launch.grid_id))
             .with("slot", Argument::Unsigned(warp.slot.into()))
             .with("recorded", Argument::Unsigned(warp.recorded))
@@ -416,11 +418,9 @@ impl<'t, S: WarpSource> Walk<'t, S> {
     }
 
     fn site_event(&self, index: SiteIndex, suffix: Suffix) -> Event<'t> {
-        let site = self.trace.sites.get(index.0 as usize);
-        let name = site.map_or("unknown site", |site| site.name.as_str());
         Event {
-            name: Name::Site { name, suffix },
-            site: site.map(|_| index),
+            name: Name::Site { name: self.trace.name_of(index), suffix },
+            site: self.trace.sites.get(index.0 as usize).map(|_| index),
             value: None,
             unit: None,
             others: Vec::new(),
@@ -481,8 +481,9 @@ fn last_record(warp: &Warp) -> Option<f64> {
     regions.chain(warp.marks.iter().map(|mark| mark.time.ns)).reduce(f64::max)
 }
 
-/// Where a warp's records are missing: a warp that keeps the first lacks those before its exit, one
-/// that keeps the last those after its entry; the longer stretch without a record tells.
+/// The time at which a warp's records are missing: a warp that keeps the first lacks those before
+/// its exit, one that keeps the last those after its entry; the longer stretch without a record
+/// tells.
 fn where_lost(warp: &Warp, end: f64) -> f64 {
     let regions = warp.regions.iter().map(|region| region.start.ns);
     let first = regions.chain(warp.marks.iter().map(|mark| mark.time.ns)).reduce(f64::min);

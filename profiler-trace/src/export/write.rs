@@ -1,32 +1,33 @@
-//! What programs other than timeline viewers read: flame graphs, profiles, tables.
+//! Exports for programs other than timeline viewers: flame graphs, profiles, tables.
 
 use std::io::{self, BufWriter, Write};
 
 use super::{StackGroup, events, folded, hatchet};
 use crate::decode::Decoder;
+use crate::decode::StreamedTrace;
 use crate::diagnostic::Diagnostics;
 use crate::model::Trace;
 use crate::progress::Progress;
-use crate::source::{StreamedTrace, WarpSource};
+use crate::source::WarpSource;
 
-/// To decode the outline of a warp in sixteenths of what it takes to write it, which is between a tenth
-/// and a seventieth.
+/// The work to decode the outline of a warp, in sixteenths of the work to write it. It is between a
+/// tenth and a seventieth.
 const OUTLINE_SIXTEENTHS: u64 = 1;
 
 impl Trace {
     /// Writes folded stacks, from which inferno and other tools make flame graphs: a line for each
     /// distinct stack, `kernel;region;region 1234`. The writer need not be buffered.
     ///
-    /// Values are whole nanoseconds that were spent in the stack and in no deeper one, summed over
-    /// all lanes, warps and launches. They are rounded so that every frame, the sum of all that lie
-    /// in it, is right to a nanosecond, however many lines it has.
+    /// Values are whole nanoseconds in the stack and in no deeper one, summed over all lanes, warps
+    /// and launches. They are rounded so that the sum of each frame is right to a nanosecond, even
+    /// with many lines.
     ///
-    /// At every moment a lane has one stack: the regions that are open then, the one that began first
-    /// outermost. Where regions cross, the time that both are open is in both, one above the other,
-    /// and counted once. Frames of one region, wherever they are, sum up to the region's time;
-    /// kernels sum up to the time between their warps' entries and exits. Regions of lanes other than
-    /// lane 0 lie in a root of their own, `kernel (other lanes)`, which is as wide as they are: lanes
-    /// run at the same time, and the kernel's own time is counted once for a warp.
+    /// At every moment a lane has one stack: the regions that are open then, the one that began
+    /// first outermost. If regions cross, the time that both are open is in both, one above the
+    /// other, and counted once. Frames of one region, wherever they are, sum up to the region's
+    /// time; kernels sum up to the time between their warps' entries and exits. Regions of lanes
+    /// other than lane 0 lie in a root of their own, `kernel (other lanes)`, which is as wide as
+    /// they are: lanes run at the same time, and the kernel's own time is counted once for a warp.
     ///
     /// Regions without an end last until their warp left and are called `name (open)`, warps that
     /// never left until their launch ended, `kernel (never left)`. Of warps that lost records, the
@@ -42,7 +43,7 @@ impl Trace {
     ///
     /// Those of the writer.
     pub fn write_folded_to(&self, writer: impl Write, group: StackGroup) -> io::Result<()> {
-        WarpSource::write_folded_to(self, writer, group)
+        write_folded(self, writer, group)
     }
 
     /// Writes a profile in the literal format of Hatchet, which Triton's `proton-viewer` reads
@@ -58,9 +59,9 @@ impl Trace {
     ///   launch, and of a region with others in it the viewer adds their cycles to its own again.)
     /// - `-m time/ns` and its other units: its time.
     ///
-    /// The file holds of each frame what is in no frame below it, which the viewer sums up; this may
-    /// be negative for `normalized_cycles` where fewer warps record a region than the one around it.
-    /// Where records hold `%globaltimer` instead of cycles, there is only `time`.
+    /// The file holds the figures of each frame without the frames below it, and the viewer sums
+    /// them up. They may be negative for `normalized_cycles` if fewer warps record a region than
+    /// the one around it. If records hold `%globaltimer` instead of cycles, there is only `time`.
     ///
     /// # Errors
     ///
@@ -70,10 +71,10 @@ impl Trace {
         buffered(writer, |writer| hatchet::write(self, writer))
     }
 
-    /// Writes a row for every kernel of a warp, every region, every mark, and everything that the
-    /// host did, as CSV (RFC 4180, lines end as on Unix) with a line of column names first. What a row
-    /// does not have is empty. Floating point numbers have as many digits as it takes to read the same
-    /// number again. The writer need not be buffered.
+    /// Writes a row for every kernel of a warp, every region, every mark and every span of the
+    /// host, as CSV (RFC 4180, lines end as on Unix) with a line of column names first. A field is
+    /// empty if the row has nothing for it. Floating point numbers have as many digits as it takes
+    /// to read the same number again. The writer need not be buffered.
     ///
     /// `docs/formats.md` lists the columns; the first, `schema`, is their version.
     ///
@@ -85,10 +86,10 @@ impl Trace {
         buffered(writer, |writer| events::write_as_csv(self, writer))
     }
 
-    /// Writes the rows of [`Trace::write_events_csv_to`] as lines of JSON: an object each, whose keys
-    /// are the columns, with `null` for what a row does not have. Such a file is read and written
-    /// line by line, whatever its size. What JSON has no number for (`NaN`, `inf`) is a string. The
-    /// writer need not be buffered.
+    /// Writes the rows of [`Trace::write_events_csv_to`] as lines of JSON: an object each, whose
+    /// keys are the columns, with `null` for an empty field. Such a file can be read line by line.
+    /// Values that JSON has no number for (`NaN`, `inf`) are strings. The writer need not be
+    /// buffered.
     ///
     /// # Errors
     ///
@@ -100,8 +101,8 @@ impl Trace {
 }
 
 impl Decoder<'_> {
-    /// Writes what [`Trace::write_folded_to`] writes, and decodes warps as it goes. Returns what was
-    /// lost or odd in the capture, [`Trace::diagnostics`].
+    /// Writes folded stacks as [`Trace::write_folded_to`] does, and decodes the warps meanwhile.
+    /// Returns [`Trace::diagnostics`].
     ///
     /// Next to the capture, this holds what [`Decoder::outline`] returns, the regions of one warp,
     /// and the stacks that [`Trace::write_folded_to`] speaks of.
@@ -114,11 +115,11 @@ impl Decoder<'_> {
         writer: impl Write,
         group: StackGroup,
     ) -> io::Result<Diagnostics> {
-        self.write(self.warp_count(), |trace| write_folded(trace, writer, group))
+        self.write(self.warp_count(), |trace| folded_of(trace, writer, group))
     }
 
-    /// Writes what [`Trace::write_hatchet_to`] writes, in the way of [`Decoder::write_folded_to`]. The
-    /// stacks are those of all kernels.
+    /// As [`Trace::write_hatchet_to`], in the way of [`Decoder::write_folded_to`]. The stacks are
+    /// those of all kernels.
     ///
     /// # Errors
     ///
@@ -129,8 +130,8 @@ impl Decoder<'_> {
         })
     }
 
-    /// Writes what [`Trace::write_events_csv_to`] writes, in the way of [`Decoder::write_folded_to`],
-    /// without any stack.
+    /// As [`Trace::write_events_csv_to`], in the way of [`Decoder::write_folded_to`], without any
+    /// stack.
     ///
     /// # Errors
     ///
@@ -167,12 +168,23 @@ impl Decoder<'_> {
     }
 }
 
-/// Writes folded stacks.
-pub(crate) fn write_folded(
+/// Writes the folded stacks of a trace, as [`Trace::write_folded_to`] does, or of a capture that is
+/// decoded meanwhile.
+///
+/// # Errors
+///
+/// Those of the writer.
+pub fn write_folded(
     source: &impl WarpSource,
     writer: impl Write,
     group: StackGroup,
 ) -> io::Result<()> {
+    Progress::expect(source.outline().warps.len());
+    folded_of(source, writer, group)
+}
+
+/// [`write_folded`], once its steps are expected.
+fn folded_of(source: &impl WarpSource, writer: impl Write, group: StackGroup) -> io::Result<()> {
     buffered(writer, |writer| folded::write(source, group, writer))
 }
 

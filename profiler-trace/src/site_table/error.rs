@@ -13,7 +13,7 @@ use crate::file::debug_as_display;
 pub enum SiteTableError {
     /// The PTX has neither a descriptor nor a site.
     NotProfiled {
-        /// What the build step wrote at the top of the PTX, if it wrote it.
+        /// The stamp of the build step at the top of the PTX, if there is one.
         stamp: Option<String>,
     },
     /// The PTX was built against another wire version, by the name of its descriptor.
@@ -35,7 +35,7 @@ pub enum SiteTableError {
     },
     /// A site entry is damaged.
     Damaged {
-        /// What is wrong with it.
+        /// The error.
         error: String,
     },
 }

@@ -8,7 +8,7 @@ use profiler_wire::{SiteKind, Strategy};
 use serde_json::{Value, json};
 
 use super::SiteTable;
-use crate::capture::Member;
+use crate::json::Member;
 use crate::model::Site;
 
 impl SiteTable {

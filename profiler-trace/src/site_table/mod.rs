@@ -118,7 +118,7 @@ impl SiteTable {
         self.index_of(id).map(|index| &self.sites[index])
     }
 
-    /// Where [`SiteTable::sites`] holds the site with this id.
+    /// The index into [`SiteTable::sites`] of the site with this id.
     #[must_use]
     pub fn index_of(&self, id: u32) -> Option<usize> {
         // Dense ids, as the build step gives them, need no search.
@@ -151,7 +151,7 @@ impl SiteTable {
         self.sites.iter().any(|site| site.strategy.is_some_and(Strategy::needs_lanes))
     }
 
-    /// How many sites there are; each name of a list counts.
+    /// The number of sites; each name of a list counts.
     #[must_use]
     pub fn len(&self) -> usize {
         self.sites.len()
@@ -164,7 +164,7 @@ impl SiteTable {
     }
 }
 
-/// What follows the name of a list in that of the site for an index beyond its last name.
+/// The suffix of a list's name for an index beyond its end.
 const BEYOND: &str = "[out of range]";
 
 impl Site {
@@ -178,7 +178,7 @@ impl Site {
 /// Bytes that names and places of one list's sites may take.
 const TEXT_MAX: usize = 16 << 20;
 
-/// What [`SiteEntry::parse`] leaves to its caller.
+/// Checks that [`SiteEntry::parse`] leaves to its caller.
 fn check(entry: &SiteEntry<'_>) -> Result<(), SiteTableError> {
     let damaged = |error: String| Err(SiteTableError::Damaged { error });
     let expected = match entry.kind {

@@ -13,7 +13,7 @@ const PADDING_MAX: usize = 1 << 12;
 /// Bytes among which the bracket after an array's length is looked for.
 const LENGTH_TEXT_MAX: usize = 64;
 
-/// What a PTX module says about profiling.
+/// The parts of a PTX module that are about profiling.
 #[derive(Debug, Default)]
 pub(super) struct PtxModule {
     /// Bytes of the statics that begin like a site entry.
@@ -22,7 +22,7 @@ pub(super) struct PtxModule {
     pub has_descriptor: bool,
     /// The version of another descriptor, as its name has it.
     pub other_version: Option<String>,
-    /// What follows [`BUILD_STAMP`].
+    /// The text after [`BUILD_STAMP`].
     pub stamp: Option<String>,
     /// The ids in marked instructions, for each kernel of the module.
     pub ids_of_entries: Vec<BTreeSet<u32>>,

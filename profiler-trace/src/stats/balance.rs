@@ -1,4 +1,4 @@
-//! How evenly the work of a launch is spread, and how it ends.
+//! The balance of a launch: how evenly its work is spread, and how it ends.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -8,19 +8,20 @@ use profiler_wire::header::Dim3;
 use super::collect::WarpTime;
 use super::query::last_ns;
 use super::summary::Sum;
-use super::table::{Sheet, Spare, one_line, sentence};
-use crate::export::text;
+use crate::display;
+use crate::display::one_line;
 use crate::model::{SiteIndex, Trace, Warp};
 use crate::progress::Progress;
+use crate::table::{Sheet, Spare, sentence};
 use crate::units::{digits, duration};
 
-/// How evenly time is spread over so many warps, blocks or SMs.
+/// The distribution of time over warps, blocks or SMs.
 ///
 /// The figures are those of L. DeRose, B. Homer and D. Johnson, *Detecting Application Load Imbalance
 /// on High End Massively Parallel Systems*, 2007.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Load {
-    /// How many there are.
+    /// Their number.
     pub count: u64,
     /// Their mean time, in nanoseconds.
     pub mean_ns: f64,
@@ -47,13 +48,13 @@ impl Load {
         load
     }
 
-    /// The longest time by the mean: 1 where all are even. 1, too, where there is no time at all.
+    /// The longest time divided by the mean: 1 if all are even, or if there is no time at all.
     #[must_use]
     pub fn max_by_mean(&self) -> f64 {
         if self.mean_ns > 0.0 { self.max_ns / self.mean_ns } else { 1.0 }
     }
 
-    /// How much sooner the last would be done if all were even, in nanoseconds.
+    /// The time that would be saved if all were even, in nanoseconds.
     #[must_use]
     pub fn imbalance_ns(&self) -> f64 {
         // A sum that was rounded up may make the mean of equal times the longer.
@@ -72,18 +73,18 @@ impl Load {
     }
 }
 
-/// How many run at a time, and how they become fewer in the end.
+/// The number of warps, blocks or SMs that run at a time, and its decline at the end.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Tail {
     /// The most that ran at one time.
     pub peak: u64,
-    /// How many ran on average, from the launch's start to its end.
+    /// The average number, from the launch's start to its end.
     pub mean_running: f64,
-    /// For how long in the end fewer than half of the peak ran, in nanoseconds.
+    /// The final time with fewer than half of the peak, in nanoseconds.
     pub below_half_ns: f64,
-    /// For how long in the end fewer than a tenth of the peak ran.
+    /// The final time with fewer than a tenth of the peak.
     pub below_tenth_ns: f64,
-    /// For how long in the end a single one ran.
+    /// The final time with a single one.
     pub alone_ns: f64,
 }
 
@@ -128,7 +129,7 @@ impl Tail {
     }
 }
 
-/// How evenly the time in a region is spread.
+/// The distribution of the time in a region.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RegionBalance {
     /// The region; of several of one name and unit, which count together, the first of the trace.
@@ -148,7 +149,7 @@ pub struct RegionBalance {
     pub sms: Load,
 }
 
-/// How evenly a launch is spread over warps, blocks and SMs, and how it ends. `Display` makes tables
+/// The balance of a launch over warps, blocks and SMs, and its end. `Display` makes tables
 /// of it.
 ///
 /// All is about the warps that were recorded. A warp that never left counts to the end of the launch.
@@ -166,13 +167,13 @@ pub struct Balance {
     pub blocks: Load,
     /// Time of SMs with at least one warp on them.
     pub sms: Load,
-    /// When SMs were done, from the launch's start.
+    /// The times at which SMs were done, from the launch's start.
     pub sms_done: Load,
-    /// How many warps ran at a time.
+    /// Running warps.
     pub warp_tail: Tail,
-    /// How many blocks ran at a time.
+    /// Running blocks.
     pub block_tail: Tail,
-    /// How many SMs had a warp at a time.
+    /// SMs with a running warp.
     pub sm_tail: Tail,
     /// Blocks and SMs that were done last: block, SM, and nanoseconds from the launch's start; at
     /// most eight, the last first.
@@ -181,7 +182,7 @@ pub struct Balance {
     pub regions: Vec<RegionBalance>,
     /// Warps that never left the kernel.
     pub never_left: u64,
-    /// [Warps of which nothing was recorded](crate::Launch::unrecorded_warps): nothing here is about them.
+    /// [Warps without any record](crate::Launch::unrecorded_warps), which are in no figure.
     pub unrecorded: u64,
     grid: Dim3,
 }
@@ -194,7 +195,7 @@ struct Span {
 }
 
 impl Trace {
-    /// How evenly a launch is spread over warps, blocks and SMs; `None` if there is no such launch or
+    /// The balance of a launch over warps, blocks and SMs; `None` if there is no such launch or
     /// it has no warps.
     ///
     /// It holds times of several warps against each other, which are not on one axis any more once the
@@ -229,10 +230,9 @@ impl Trace {
             .collect();
         last_blocks.sort_by(|left, right| right.2.total_cmp(&left.2));
         last_blocks.truncate(8);
-        let kernel = self.sites.get(of.kernel.0 as usize);
         Some(Balance {
             launch,
-            kernel: kernel.map_or_else(|| "unknown site".to_owned(), |site| site.name.clone()),
+            kernel: self.name_of(of.kernel).to_owned(),
             span_ns: of.end_ns - of.start_ns,
             warps: Load::of(warps.iter().map(|warp| length(&span(warp)))),
             blocks: Load::of(blocks.values().map(|(_, span)| length(span))),
@@ -291,10 +291,10 @@ fn regions(trace: &Trace, warps: &[Warp]) -> Vec<RegionBalance> {
         }
         regions.push(RegionBalance {
             site,
-            name: known.map_or_else(|| "unknown site".to_owned(), |site| site.name.clone()),
-            file: known.map_or_else(String::new, |site| site.file.clone()),
+            name: trace.name_of(site).to_owned(),
+            file: known.map(|site| site.file.clone()).unwrap_or_default(),
             line: known.map_or(0, |site| site.line),
-            module: known.map_or_else(String::new, |site| site.module.clone()),
+            module: known.map(|site| site.module.clone()).unwrap_or_default(),
             warps: Load::of(of_warps.into_values().map(|time| time.sum.value())),
             sms: Load::of(of_sms.into_values()),
         });
@@ -315,12 +315,12 @@ impl fmt::Display for Balance {
         sentence(f, &format!("{name}, launch {}: {}", self.launch, duration(self.span_ns)))?;
         if self.unrecorded > 0 {
             let recorded = self.warps.count;
-            let warps = text::counted(recorded.saturating_add(self.unrecorded), "warp");
-            let others = "what the others did is in none of these figures";
+            let warps = display::counted(recorded.saturating_add(self.unrecorded), "warp");
+            let others = "the others are in none of these figures";
             sentence(f, &format!("only of {recorded} of its {warps}; {others}"))?;
         }
         if self.never_left > 0 {
-            let warps = text::counted(self.never_left, "warp");
+            let warps = display::counted(self.never_left, "warp");
             sentence(f, &format!("{warps} never left; they count to the end of the launch"))?;
         }
         let mut rows = Vec::new();
@@ -364,7 +364,7 @@ impl fmt::Display for Balance {
         let header = ["in the end", "peak", "on average", "below half", "below a tenth", "alone"];
         Sheet { spare: SPARE_OF_TAILS, ..Sheet::new(&header, rows) }.write(f)?;
         let last = self.last_blocks.iter().map(|(block, sm, ns)| {
-            format!("{} on SM {sm} after {}", text::block(*block, self.grid), duration(*ns))
+            format!("{} on SM {sm} after {}", display::block(*block, self.grid), duration(*ns))
         });
         sentence(f, &format!("done last: {}", last.collect::<Vec<_>>().join("; ")))
     }

@@ -15,17 +15,18 @@ use super::paths::{DEEPER, PATH_LEVELS, Paths};
 use super::query::last_ns;
 use super::summary::{Sum, summarize};
 use super::{GroupBy, SiteStats, Stats, StatsPlace, StatsQuery, Summary, Throughput};
-use crate::export::text;
 use crate::model::{Region, SiteIndex, Trace, Warp};
 use crate::nesting::Nesting;
 use crate::progress::Progress;
 use crate::source::WarpSource;
+use crate::source::notes;
 
-/// What tells rows apart: the kernel's place in the order of launches, the place, and the node (a
-/// site's index, or a node of the tree of paths).
+/// The key of a row: the kernel's place in the order of launches, the place, and the node (a site's
+/// index, or a node of the tree of paths).
 type Key = (usize, StatsPlace, u32);
 
-/// What is counted for a row.
+/// The counts of a row.
+#[derive(Default)]
 pub(crate) struct Counted {
     key: Key,
     count: u64,
@@ -76,7 +77,7 @@ struct Recorders {
     kernel_ns: Sum,
 }
 
-/// What a row is about, as it comes by.
+/// A kernel or a region during the walk.
 pub(crate) enum Seen<'t> {
     /// A warp's time in its kernel.
     Kernel,
@@ -144,7 +145,7 @@ impl<'t, S: WarpSource> Walk<'t, S> {
         self.is_in.get(site.0 as usize).copied().unwrap_or(!self.query.has_names())
     }
 
-    /// How many warps the launches have that are in.
+    /// The number of warps of the launches in the query.
     pub(crate) fn warp_count(&self) -> usize {
         let launches = self.trace.launches.iter().enumerate();
         let launches = launches.filter(|(number, _)| self.query.takes_launch(self.trace, *number));
@@ -229,19 +230,7 @@ impl<'t, S: WarpSource> Walk<'t, S> {
         }
         let key = (kernel, place, node);
         let row = *self.index.entry(key).or_insert_with(|| {
-            self.rows.push(Counted {
-                key,
-                count: 0,
-                open: 0,
-                in_cycles: 0,
-                durations: Vec::new(),
-                spent: WarpTime::default(),
-                inside_ns: WarpTime::default(),
-                sites: Vec::new(),
-                valued: 0,
-                value: Sum::default(),
-                valued_ns: Sum::default(),
-            });
+            self.rows.push(Counted { key, ..Counted::default() });
             (self.rows.len() - 1) as u32
         });
         // Numbers of sites that the trace does not have may be any.
@@ -259,10 +248,7 @@ impl<'t, S: WarpSource> Walk<'t, S> {
     /// The names of a row: its kernel's, those of what encloses it (by path), its own.
     pub(crate) fn names(&self, row: u32) -> (String, Vec<String>, String) {
         let key = &self.rows[row as usize].key;
-        let name = |site: SiteIndex| {
-            let site = self.trace.sites.get(site.0 as usize);
-            site.map_or_else(|| "unknown site".to_owned(), |site| site.name.clone())
-        };
+        let name = |site: SiteIndex| self.trace.name_of(site).to_owned();
         let path = match self.query.group_by() {
             GroupBy::Path => self.paths.enclosing(key.2),
             _ => Vec::new(),
@@ -317,7 +303,7 @@ pub(crate) fn collect(source: &impl WarpSource, query: &StatsQuery) -> Stats {
             let counted = &mut walk.rows[row];
             let mut durations = std::mem::take(&mut counted.durations);
             let summary = summarize(&mut durations, std::mem::take(&mut counted.spent).sum.value());
-            steps.add(durations.len());
+            steps(durations.len());
             // With its memory, for the next unit.
             durations.clear();
             counted.durations = durations;
@@ -352,7 +338,7 @@ pub(crate) fn collect(source: &impl WarpSource, query: &StatsQuery) -> Stats {
         ));
     }
     sort(&mut rows, &walk);
-    let mut notes = text::facts(source);
+    let mut notes = notes::facts(source);
     if query.is_filtered() {
         notes.push(format!("the figures below are only of: {query}"));
     }
@@ -414,7 +400,7 @@ fn count(walk: &mut Walk<'_, impl WarpSource>) {
     });
 }
 
-/// Who could have recorded each row.
+/// The warps that could have recorded each row.
 struct RecordersOfRows {
     /// By row, the strategies of its sites: a place in the lists of its kernel.
     strategies: Vec<usize>,
@@ -491,7 +477,7 @@ fn row(
         site,
         sites,
         path: if by_path { walk.paths.enclosing(node) } else { Vec::new() },
-        name: known.map_or_else(|| "unknown site".to_owned(), |site| site.name.clone()),
+        name: walk.trace.name_of(site).to_owned(),
         place,
         count: counted.count,
         open: counted.open,
@@ -539,7 +525,7 @@ pub(crate) fn begin(warp: &Warp, seen: &Seen<'_>) -> f64 {
     }
 }
 
-/// How long it lasted in nanoseconds, if it has an end.
+/// Its duration in nanoseconds, if it has an end.
 pub(crate) fn ns(warp: &Warp, seen: &Seen<'_>) -> Option<f64> {
     match seen {
         Seen::Kernel => warp.exit.map(|exit| (exit.ns - warp.entry.ns).max(0.0)),
@@ -547,7 +533,7 @@ pub(crate) fn ns(warp: &Warp, seen: &Seen<'_>) -> Option<f64> {
     }
 }
 
-/// How long it lasted in cycles, if it has an end and was recorded by them.
+/// Its duration in cycles, if it has an end and was recorded in cycles.
 pub(crate) fn cycles(warp: &Warp, seen: &Seen<'_>) -> Option<f64> {
     ticks(warp, seen).map(|(start, end)| (end - start) as f64)
 }
@@ -573,7 +559,7 @@ fn place(by: GroupBy, launch: usize, warp: &Warp) -> StatsPlace {
     }
 }
 
-/// Who records at a site. In a kernel are all of its warps, whoever records the regions in it.
+/// The strategy of a site. All warps are in their kernel, with any strategy of its regions.
 pub(crate) fn site_strategy(trace: &Trace, site: SiteIndex) -> Option<Strategy> {
     let site = trace.sites.get(site.0 as usize)?;
     if site.kind == SiteKind::Kernel { Some(Strategy::Warp) } else { site.strategy }

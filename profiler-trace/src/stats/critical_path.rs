@@ -1,17 +1,18 @@
-//! What a launch's end waited for.
+//! Critical paths: the work that the end of a launch waited for.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::fmt;
 
 use super::query::last_ns;
-use super::table::{Sheet, one_line, sentence};
 use super::waits::Wait;
-use crate::export::text::counted;
+use crate::display::counted;
+use crate::display::one_line;
 use crate::model::{SiteIndex, Trace, Warp};
 use crate::progress::Progress;
+use crate::table::{Sheet, sentence};
 use crate::units::{digits, duration};
 
-/// What a stretch of a critical path is.
+/// The kind of a stretch of a critical path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PathPart {
     /// From the start of the launch to the entry of the first warp of the path.
@@ -20,8 +21,8 @@ pub enum PathPart {
     Run(usize),
     /// From a signal to the end of the wait that it released: index into [`Trace::edges`].
     HandOff(usize),
-    /// From the exit of this warp to the entry of the next one of the path, on the same SM. It is
-    /// presumed that the SM had no buffer before.
+    /// From the exit of this warp to the entry of the next warp of the path, on the same SM, which
+    /// presumably had no room before.
     NextBlock(usize),
 }
 
@@ -32,27 +33,27 @@ pub struct PathStep {
     pub start_ns: f64,
     /// Its end: the next step's begin.
     pub end_ns: f64,
-    /// What it is.
+    /// Its kind.
     pub part: PathPart,
 }
 
 impl PathStep {
-    /// How long it is, in nanoseconds.
+    /// Its length in nanoseconds.
     #[must_use]
     pub fn ns(&self) -> f64 {
         self.end_ns - self.start_ns
     }
 }
 
-/// How much of a critical path a region has.
+/// The share of a region in a critical path.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PathShare {
-    /// The region; `None` for what lies in none.
+    /// The region; `None` for time outside regions.
     pub site: Option<SiteIndex>,
     /// Its name.
     pub name: String,
-    /// Time on the path, in nanoseconds, of which it is the innermost region of the warp: of those
-    /// that run, over all lanes and tracks, the one that began last.
+    /// Time on the path with it as the innermost region of the warp, in nanoseconds. The innermost
+    /// region is the one that began last, over all lanes and tracks.
     pub ns: f64,
 }
 
@@ -60,12 +61,12 @@ pub struct PathShare {
 /// whatever is shortened elsewhere, the launch is not sooner done.
 ///
 /// It is found backwards from the warp that was done last (as in C.-Q. Yang and B. P. Miller,
-/// *Critical Path Analysis for the Execution of Parallel and Distributed Programs*, 1988, and
-/// D. Böhme and others, *Scalable Critical-Path Based Performance Analysis*, 2012). At the last wait
-/// of a warp that came before its signal ([`Wait::blocked_ns`](super::Wait::blocked_ns) above 0), the
-/// path goes on with the signaller; at a warp's entry, with the warp that left the same SM last before
-/// that. Only waits with a signal are known: through a barrier without marks the path stays in its
-/// warp, and what it shows there is the waiting.
+/// *Critical Path Analysis for the Execution of Parallel and Distributed Programs*, 1988, and D.
+/// Böhme and others, *Scalable Critical-Path Based Performance Analysis*, 2012). At the last wait
+/// of a warp that came before its signal ([`Wait::blocked_ns`](super::Wait::blocked_ns) above 0),
+/// the path goes on with the signaller; at a warp's entry, with the warp that left the same SM last
+/// before that. Only waits with a signal are known: through a barrier without marks the path stays
+/// in its warp and shows the waiting there.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CriticalPath {
     /// Index into [`Trace::launches`].
@@ -76,7 +77,7 @@ pub struct CriticalPath {
     pub span_ns: f64,
     /// Its stretches, in order of time; none has length 0.
     pub steps: Vec<PathStep>,
-    /// What the running warps were in, the longest first.
+    /// Regions of the running warps, the longest first.
     pub regions: Vec<PathShare>,
     /// Time before the first entry.
     pub before_entry_ns: f64,
@@ -101,16 +102,12 @@ impl Trace {
         let steps = Walk::new(self, launch).back_from(last?.0);
         let time = |is: fn(PathPart) -> bool| {
             // A sum of nothing would be -0.
-            steps
-                .iter()
-                .filter(|step| is(step.part))
-                .map(PathStep::ns)
-                .fold(0.0, |all, ns| all + ns)
+            let of_kind = steps.iter().filter(|step| is(step.part));
+            of_kind.map(PathStep::ns).fold(0.0, |all, ns| all + ns)
         };
-        let kernel = self.sites.get(of.kernel.0 as usize);
         Some(CriticalPath {
             launch,
-            kernel: kernel.map_or_else(|| "unknown site".to_owned(), |site| site.name.clone()),
+            kernel: self.name_of(of.kernel).to_owned(),
             span_ns: of.end_ns - of.start_ns,
             regions: shares(self, &steps),
             before_entry_ns: time(|part| part == PathPart::BeforeEntry),
@@ -216,7 +213,7 @@ impl<'t> Walk<'t> {
     }
 }
 
-/// What the warps were in while the path ran through them.
+/// The regions of the warps while the path ran through them.
 fn shares(trace: &Trace, steps: &[PathStep]) -> Vec<PathShare> {
     let mut runs: BTreeMap<usize, Vec<(f64, f64)>> = BTreeMap::new();
     for step in steps {
@@ -236,13 +233,7 @@ fn shares(trace: &Trace, steps: &[PathStep]) -> Vec<PathShare> {
         *times.entry(first).or_default() += ns;
     }
     let share = |(site, ns): (Option<SiteIndex>, f64)| {
-        let name = match site {
-            Some(site) => {
-                let site = trace.sites.get(site.0 as usize);
-                site.map_or_else(|| "unknown site".to_owned(), |site| site.name.clone())
-            }
-            None => "(no region)".to_owned(),
-        };
+        let name = site.map_or("(no region)", |site| trace.name_of(site)).to_owned();
         PathShare { site, name, ns }
     };
     let mut shares: Vec<PathShare> = times.into_iter().map(share).collect();

@@ -1,4 +1,4 @@
-//! What is said of single launches, for programs: as CSV and as JSON.
+//! Tables about launches, for programs: as CSV and as JSON.
 
 use std::io::{self, BufWriter, Write};
 
@@ -6,19 +6,19 @@ use serde_json::{Value, json};
 
 use super::{Balance, CriticalPath, Load, PathPart, RegionBalance, Summary, Tail, Waits};
 use crate::diagnostic::{Diagnostics, Severity};
-use crate::export::table::{Cell, write_csv, write_json};
+use crate::table::cells::{Cell, write_csv, write_json};
 
 /// The version of the columns: it is raised when one changes its meaning, its place or goes.
 const SCHEMA: u64 = 1;
 
-/// What is said of single launches: [`Balance`], [`Waits`] or [`CriticalPath`]. `docs/formats.md` lists
-/// the columns of each; the first, `schema`, is their version.
-pub trait LaunchTable: sealed::Sealed + Sized {
-    /// Writes the rows of so many launches as CSV (RFC 4180, lines end as on Unix), with a line of
-    /// column names first. What a row does not have is empty. The writer need not be buffered.
+/// A table about launches: [`Balance`], [`Waits`] or [`CriticalPath`]. `docs/formats.md` lists the
+/// columns of each; the first, `schema`, is their version.
+pub trait LaunchTable: Sized {
+    /// Writes the rows of these launches as CSV (RFC 4180, lines end as on Unix), with a line of column
+    /// names first. A field is empty if the row has nothing for it. The writer need not be buffered.
     ///
-    /// A CSV file has no place for the diagnostics of the trace; every row says in `worst_diagnostic`
-    /// how grave the gravest of them is (`note`, `warning` or `error`).
+    /// A CSV file has no place for the diagnostics of the trace. Every row has the severity of the worst of
+    /// them in `worst_diagnostic` (`note`, `warning` or `error`).
     ///
     /// # Errors
     ///
@@ -27,19 +27,11 @@ pub trait LaunchTable: sealed::Sealed + Sized {
         launches: &[Self],
         diagnostics: &Diagnostics,
         writer: impl Write,
-    ) -> io::Result<()> {
-        let mut writer = BufWriter::new(writer);
-        write_csv(Self::COLUMNS.iter().copied().map(Cell::from), &mut writer)?;
-        for launch in launches {
-            launch.rows(worst(diagnostics), |row| write_csv(row, &mut writer))?;
-        }
-        writer.flush()
-    }
+    ) -> io::Result<()>;
 
-    /// Writes a JSON object: `launches`, of each an object with `launch`, `kernel`, `span_ns` (but for
-    /// waits) and what is in no row, and `rows`, objects whose keys are the columns of
-    /// [`LaunchTable::write_csv_to`]; what a row does not have is `null`. The writer need not be
-    /// buffered.
+    /// Writes a JSON object. `launches` has an object for each launch, with `launch`, `kernel`, `span_ns`
+    /// (except for waits) and the facts that are in no row. `rows` has objects whose keys are the columns of
+    /// [`LaunchTable::write_csv_to`], with `null` for an empty field. The writer need not be buffered.
     ///
     /// # Errors
     ///
@@ -48,77 +40,82 @@ pub trait LaunchTable: sealed::Sealed + Sized {
         launches: &[Self],
         diagnostics: &Diagnostics,
         writer: impl Write,
-    ) -> io::Result<()> {
-        let mut writer = BufWriter::new(writer);
-        let facts: Vec<Value> = launches.iter().map(sealed::Sealed::facts).collect();
-        write!(writer, "{{\"launches\":{},\n\"rows\":[", Value::from(facts))?;
-        let mut is_first = true;
-        for launch in launches {
-            launch.rows(worst(diagnostics), |row| {
-                writer.write_all(if std::mem::take(&mut is_first) { b"\n" } else { b",\n" })?;
-                write_json(Self::COLUMNS, row, &mut writer)
-            })?;
-        }
-        writer.write_all(b"\n]}")?;
-        writer.flush()
-    }
+    ) -> io::Result<()>;
 }
 
-impl LaunchTable for Balance {}
-impl LaunchTable for Waits {}
-impl LaunchTable for CriticalPath {}
+macro_rules! launch_tables {
+    ($($table:ty),+) => {$(
+        impl LaunchTable for $table {
+            fn write_csv_to(
+                launches: &[Self],
+                diagnostics: &Diagnostics,
+                writer: impl Write,
+            ) -> io::Result<()> {
+                csv(launches, diagnostics, writer)
+            }
 
-mod sealed {
-    use std::io;
+            fn write_json_to(
+                launches: &[Self],
+                diagnostics: &Diagnostics,
+                writer: impl Write,
+            ) -> io::Result<()> {
+                json(launches, diagnostics, writer)
+            }
+        }
+    )+};
+}
 
-    use serde_json::Value;
+launch_tables!(Balance, Waits, CriticalPath);
 
-    use super::Cell;
+/// The rows of a launch's table.
+trait Rows: Sized {
+    /// With a comma between them.
+    const COLUMNS: &'static str;
 
-    /// What makes a table of a launch.
-    pub trait Sealed {
-        const COLUMNS: &'static [&'static str];
+    /// The facts about the launch that are in no row.
+    fn facts(&self) -> Value;
 
-        /// What is said of the launch beside its rows.
-        fn facts(&self) -> Value;
+    /// Gives each row to `write`. The worst diagnostic of the trace has this severity.
+    fn rows(
+        &self,
+        worst: Option<&'static str>,
+        write: impl FnMut(Vec<Cell<'_>>) -> io::Result<()>,
+    ) -> io::Result<()>;
+}
 
-        /// The rows, each given to `write`, of a trace with such a diagnostic.
-        fn rows(
-            &self,
-            worst: Option<&'static str>,
-            write: impl FnMut(Vec<Cell<'_>>) -> io::Result<()>,
-        ) -> io::Result<()>;
+fn csv<T: Rows>(launches: &[T], diagnostics: &Diagnostics, writer: impl Write) -> io::Result<()> {
+    let mut writer = BufWriter::new(writer);
+    writeln!(writer, "{}", T::COLUMNS)?;
+    for launch in launches {
+        launch.rows(worst(diagnostics), |row| write_csv(row, &mut writer))?;
     }
+    writer.flush()
+}
+
+fn json<T: Rows>(launches: &[T], diagnostics: &Diagnostics, writer: impl Write) -> io::Result<()> {
+    let mut writer = BufWriter::new(writer);
+    let facts: Vec<Value> = launches.iter().map(T::facts).collect();
+    write!(writer, "{{\"launches\":{},\n\"rows\":[", Value::from(facts))?;
+    let mut is_first = true;
+    for launch in launches {
+        launch.rows(worst(diagnostics), |row| {
+            writer.write_all(if std::mem::take(&mut is_first) { b"\n" } else { b",\n" })?;
+            write_json(T::COLUMNS, row, &mut writer)
+        })?;
+    }
+    writer.write_all(b"\n]}")?;
+    writer.flush()
 }
 
 fn worst(diagnostics: &Diagnostics) -> Option<&'static str> {
     diagnostics.worst().map(Severity::name)
 }
 
-impl sealed::Sealed for Balance {
-    const COLUMNS: &'static [&'static str] = &[
-        "schema",
-        "launch",
-        "kernel",
-        "kind",
-        "name",
-        "over",
-        "count",
-        "mean_ns",
-        "min_ns",
-        "max_ns",
-        "imbalance_ns",
-        "imbalance",
-        "peak",
-        "mean_running",
-        "below_half_ns",
-        "below_tenth_ns",
-        "alone_ns",
-        "worst_diagnostic",
-        "file",
-        "line",
-        "module",
-    ];
+impl Rows for Balance {
+    const COLUMNS: &'static str = "\
+     schema,launch,kernel,kind,name,over,count,mean_ns,min_ns,max_ns,imbalance_ns,imbalance,\
+     peak,mean_running,below_half_ns,below_tenth_ns,alone_ns,worst_diagnostic,file,line,\
+     module";
 
     fn facts(&self) -> Value {
         let last = self.last_blocks.iter();
@@ -183,33 +180,12 @@ impl sealed::Sealed for Balance {
     }
 }
 
-impl sealed::Sealed for Waits {
-    const COLUMNS: &'static [&'static str] = &[
-        "schema",
-        "launch",
-        "kernel",
-        "name",
-        "waiter",
-        "signaller",
-        "count",
-        "blocked",
-        "from_other_blocks",
-        "blocked_total_ns",
-        "blocked_mean_ns",
-        "blocked_min_ns",
-        "blocked_p50_ns",
-        "blocked_p95_ns",
-        "blocked_p99_ns",
-        "blocked_max_ns",
-        "hand_off_total_ns",
-        "hand_off_mean_ns",
-        "hand_off_min_ns",
-        "hand_off_p50_ns",
-        "hand_off_p95_ns",
-        "hand_off_p99_ns",
-        "hand_off_max_ns",
-        "worst_diagnostic",
-    ];
+impl Rows for Waits {
+    const COLUMNS: &'static str = "\
+     schema,launch,kernel,name,waiter,signaller,count,blocked,from_other_blocks,\
+     blocked_total_ns,blocked_mean_ns,blocked_min_ns,blocked_p50_ns,blocked_p95_ns,\
+     blocked_p99_ns,blocked_max_ns,hand_off_total_ns,hand_off_mean_ns,hand_off_min_ns,\
+     hand_off_p50_ns,hand_off_p95_ns,hand_off_p99_ns,hand_off_max_ns,worst_diagnostic";
 
     fn facts(&self) -> Value {
         json!({
@@ -248,9 +224,8 @@ impl sealed::Sealed for Waits {
     }
 }
 
-impl sealed::Sealed for CriticalPath {
-    const COLUMNS: &'static [&'static str] =
-        &["schema", "launch", "kernel", "kind", "name", "time_ns", "share", "worst_diagnostic"];
+impl Rows for CriticalPath {
+    const COLUMNS: &'static str = "schema,launch,kernel,kind,name,time_ns,share,worst_diagnostic";
 
     fn facts(&self) -> Value {
         let count = |is: fn(PathPart) -> bool| {

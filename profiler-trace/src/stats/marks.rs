@@ -1,4 +1,4 @@
-//! How often marks were set, and with which values.
+//! Statistics of marks and their values.
 
 use std::collections::HashMap;
 
@@ -19,13 +19,13 @@ pub struct MarkStats {
     pub site: SiteIndex,
     /// Its name.
     pub name: String,
-    /// Which launch, SM, block and warp.
+    /// Its launch, SM, block and warp.
     pub place: StatsPlace,
-    /// How many marks there are.
+    /// The number of marks.
     pub count: u64,
-    /// How many of them have a value.
+    /// The number of marks with a value.
     pub valued: u64,
-    /// What their values are, in the mark's unit if it has one; `None` if there are none. The total is their
+    /// Their values, in the mark's unit if it has one; `None` if there are none. The total is their
     /// sum, and [`Summary::mean_per_warp`] is 0.
     pub values: Option<Summary>,
     /// The unit of the values.

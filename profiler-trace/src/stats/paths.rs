@@ -16,7 +16,7 @@ pub(crate) const DEEPER: &str = "…";
 struct Node {
     parent: u32,
     site: SiteIndex,
-    /// How deep it lies below the kernel, at most one deeper than [`PATH_LEVELS`].
+    /// Its depth below the kernel, at most one more than [`PATH_LEVELS`].
     level: usize,
     /// Nodes below it, by their site. Most have few, which a tree holds side by side.
     below: BTreeMap<SiteIndex, u32>,
@@ -63,7 +63,7 @@ impl Paths {
         (self.nodes.len() - 1) as u32
     }
 
-    /// How many nodes there are.
+    /// The number of nodes.
     pub(crate) fn len(&self) -> usize {
         self.nodes.len()
     }

@@ -1,10 +1,16 @@
 //! Names by a pattern.
 
-/// A pattern for whole names: `*` stands for any characters, `?` for one, `\` takes the character
-/// after it as it is. Upper and lower case differ. A pattern without them is the name itself, and
-/// `*load*` finds the names that contain `load`.
+/// Whether a whole name matches a pattern. `*` stands for any characters, `?` for one, and `\` takes the
+/// character after it as it is. Upper and lower case differ. So `*load*` finds the names that contain
+/// `load`.
+#[must_use]
+pub fn matches_pattern(name: &str, pattern: &str) -> bool {
+    Pattern::new(pattern).matches(name)
+}
+
+/// A pattern that was read once; see [`matches_pattern`].
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct Pattern {
+pub(crate) struct Pattern {
     text: String,
     parts: Vec<Part>,
 }
@@ -17,9 +23,7 @@ enum Part {
 }
 
 impl Pattern {
-    /// The pattern that a text is.
-    #[must_use]
-    pub fn new(text: &str) -> Self {
+    pub(crate) fn new(text: &str) -> Self {
         let mut parts = Vec::new();
         let mut characters = text.chars();
         while let Some(character) = characters.next() {
@@ -34,9 +38,7 @@ impl Pattern {
         Self { text: text.to_owned(), parts }
     }
 
-    /// Whether a name is one of those that are meant.
-    #[must_use]
-    pub fn matches(&self, name: &str) -> bool {
+    pub(crate) fn matches(&self, name: &str) -> bool {
         let name: Vec<char> = name.chars().collect();
         let (mut part, mut at) = (0, 0);
         // Where to go on if what follows the last star does not fit: one character further on.

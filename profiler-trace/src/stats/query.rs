@@ -1,4 +1,4 @@
-//! Which part of a trace the statistics are about.
+//! Queries: the part of a trace that statistics are about.
 
 use std::fmt;
 use std::ops::{Range, RangeInclusive};
@@ -7,12 +7,12 @@ use profiler_wire::SiteKind;
 use profiler_wire::header::Dim3;
 use profiler_wire::symbol::CALIBRATION;
 
+use super::GroupBy;
 use super::pattern::Pattern;
-use super::{GroupBy, Stats};
-use crate::model::{Site, SiteIndex, Trace, Warp};
+use crate::model::{Site, Trace, Warp};
 use crate::source::WarpSource;
 
-/// What the rows of the statistics are about, and which launches, warps and regions are in them.
+/// A query of statistics: the grouping of its rows, and filters for launches, warps and regions.
 ///
 /// Filters of one kind add to each other (`.launch(0).launch(3)` takes both launches); filters of
 /// different kinds must all be met. Without filters everything is in.
@@ -47,7 +47,7 @@ impl StatsQuery {
         Self::default()
     }
 
-    /// What the rows are about.
+    /// The grouping of the rows.
     #[must_use]
     pub fn by(mut self, by: GroupBy) -> Self {
         self.by = by;
@@ -121,16 +121,16 @@ impl StatsQuery {
         self
     }
 
-    /// Only what begins in this window, in nanoseconds on the trace's axis (that of
-    /// [`crate::Time::ns`]); the last call stands. A window of all times, from minus infinity to
-    /// infinity, is none.
+    /// Only regions and marks that begin in this window, in nanoseconds on the trace's axis (that
+    /// of [`crate::Time::ns`]). The last call counts. A window from minus infinity to infinity is
+    /// no filter.
     ///
     /// A region belongs to the window in which it *begins*, and counts there with all of its time,
-    /// also what lies after the window. So no duration is ever one that was not measured, and the
-    /// counts and totals of windows that lie side by side add up to those of the whole. Only
-    /// [`SiteStats::share`](super::SiteStats::share) is about the window itself: it is the time inside the window, of all
-    /// regions that reach into it wherever they begin, by the kernel time inside it. Kernels as a
-    /// whole are treated as regions from a warp's entry to its exit.
+    /// even after the window. So every duration was measured, and the counts and totals of adjacent
+    /// windows add up to those of the whole. Only [`SiteStats::share`](super::SiteStats::share) is
+    /// about the window itself: it is the time inside the window, of all regions that reach into it
+    /// wherever they begin, by the kernel time inside it. Kernels as a whole are treated as regions
+    /// from a warp's entry to its exit.
     #[must_use]
     pub fn window_ns(mut self, window: Range<f64>) -> Self {
         let all = f64::NEG_INFINITY..f64::INFINITY;
@@ -138,7 +138,7 @@ impl StatsQuery {
         self
     }
 
-    /// What the rows are about.
+    /// The grouping of the rows.
     #[must_use]
     pub fn group_by(&self) -> GroupBy {
         self.by
@@ -172,7 +172,7 @@ impl StatsQuery {
     pub(crate) fn takes_launch(&self, trace: &Trace, launch: usize) -> bool {
         let Some(of) = trace.launches.get(launch) else { return false };
         any(&self.launches, |wanted| wanted.contains(&launch))
-            && any(&self.kernels, |pattern| pattern.matches(name(trace, of.kernel)))
+            && any(&self.kernels, |pattern| pattern.matches(trace.name_of(of.kernel)))
     }
 
     /// Whether a warp of a launch that is in is in, too.
@@ -190,7 +190,7 @@ impl StatsQuery {
             })
     }
 
-    /// Whether what begins then is in.
+    /// Whether a record that begins then is in.
     pub(crate) fn takes_begin(&self, ns: f64) -> bool {
         self.window.as_ref().is_none_or(|window| window.contains(&ns))
     }
@@ -203,7 +203,7 @@ impl StatsQuery {
         }
     }
 
-    /// What of the filters this trace has not: a sentence for each kind of them, with what there is.
+    /// A sentence for each kind of filter that nothing in the trace meets, with the choices.
     pub(crate) fn unmet(&self, trace: &Trace) -> Vec<String> {
         let mut unmet = Vec::new();
         if let Some(window) = self.window.as_ref().filter(|window| window.is_empty()) {
@@ -221,7 +221,7 @@ impl StatsQuery {
             });
         }
         let text = |pattern: &Pattern| pattern.text().to_owned();
-        let kernels = || trace.launches.iter().map(|launch| name(trace, launch.kernel));
+        let kernels = || trace.launches.iter().map(|launch| trace.name_of(launch.kernel));
         let is_met = |pattern: &Pattern| kernels().any(|name| pattern.matches(name));
         if let Some(names) = missing(&self.kernels, text, is_met) {
             unmet.push(format!("no kernel is called {names}: {}", list(kernels())));
@@ -284,14 +284,6 @@ impl fmt::Display for StatsQuery {
     }
 }
 
-impl Trace {
-    /// Statistics of a part of the trace.
-    #[must_use]
-    pub fn stats_of(&self, query: &StatsQuery) -> Stats {
-        WarpSource::stats_of(self, query)
-    }
-}
-
 /// No filter, or one of them met.
 fn any<T>(filters: &[T], met: impl Fn(&T) -> bool) -> bool {
     filters.is_empty() || filters.iter().any(met)
@@ -328,11 +320,7 @@ fn missing<T>(
     (!missing.is_empty()).then(|| missing.join(" or "))
 }
 
-fn name(trace: &Trace, site: SiteIndex) -> &str {
-    trace.sites.get(site.0 as usize).map_or("unknown site", |site| &site.name)
-}
-
-/// When a warp left; one that never did, when its launch ended.
+/// The exit of a warp; the end of the launch if it never left.
 pub(crate) fn last_ns(trace: &Trace, warp: &Warp) -> f64 {
     match warp.exit {
         Some(exit) => exit.ns,

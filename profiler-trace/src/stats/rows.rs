@@ -5,98 +5,40 @@ use std::io::{self, BufWriter, Write};
 use serde_json::json;
 
 use super::paths::DEEPER;
-use super::{GroupBy, MarkStats, SiteStats, Stats, Summary};
+use super::{GroupBy, MarkStats, SiteStats, Stats, StatsPlace, Summary};
 use crate::diagnostic::{Diagnostic, Severity};
-use crate::export::push_frame;
-use crate::export::table::{Cell, write_csv, write_json};
+use crate::display::push_frame;
 use crate::model::SiteIndex;
+use crate::table::cells::{Cell, write_csv, write_json};
 
 /// The version of the columns: it is raised when one changes its meaning, its place or goes.
 const SCHEMA: u64 = 1;
 
-const COLUMNS: [&str; 41] = [
-    "schema",
-    "group",
-    "kind",
-    "kernel",
-    "name",
-    "path",
-    "launch",
-    "sm",
-    "block_x",
-    "block_y",
-    "block_z",
-    "warp",
-    "count",
-    "open",
-    "warps",
-    "share",
-    "total_ns",
-    "mean_ns",
-    "standard_deviation_ns",
-    "min_ns",
-    "p50_ns",
-    "p95_ns",
-    "p99_ns",
-    "max_ns",
-    "mean_per_warp_ns",
-    "total_cycles",
-    "mean_cycles",
-    "standard_deviation_cycles",
-    "min_cycles",
-    "p50_cycles",
-    "p95_cycles",
-    "p99_cycles",
-    "max_cycles",
-    "mean_per_warp_cycles",
-    "value_total",
-    "value_unit",
-    "value_per_second",
-    "worst_diagnostic",
-    "file",
-    "line",
-    "module",
-];
+const COLUMNS: &str = "\
+     schema,group,kind,kernel,name,path,launch,sm,block_x,block_y,block_z,warp,count,open,\
+     warps,share,total_ns,mean_ns,standard_deviation_ns,min_ns,p50_ns,p95_ns,p99_ns,max_ns,\
+     mean_per_warp_ns,total_cycles,mean_cycles,standard_deviation_cycles,min_cycles,\
+     p50_cycles,p95_cycles,p99_cycles,max_cycles,mean_per_warp_cycles,value_total,value_unit,\
+     value_per_second,worst_diagnostic,file,line,module";
 
-const MARK_COLUMNS: [&str; 22] = [
-    "kernel",
-    "name",
-    "launch",
-    "sm",
-    "block_x",
-    "block_y",
-    "block_z",
-    "warp",
-    "count",
-    "valued",
-    "sum",
-    "mean",
-    "standard_deviation",
-    "min",
-    "p50",
-    "p95",
-    "p99",
-    "max",
-    "unit",
-    "file",
-    "line",
-    "module",
-];
+const MARK_COLUMNS: &str = "\
+     kernel,name,launch,sm,block_x,block_y,block_z,warp,count,valued,sum,mean,\
+     standard_deviation,min,p50,p95,p99,max,unit,file,line,module";
 
 impl Stats {
     /// Writes the rows as CSV (RFC 4180, lines end as on Unix), with a line of column names first.
-    /// The columns are those of [`Stats::write_json_to`]; what a row does not have is empty. The
-    /// writer need not be buffered.
+    /// The columns are those of [`Stats::write_json_to`]. A field is empty if the row has nothing
+    /// for it. The writer need not be buffered.
     ///
-    /// A CSV file has no place for the notes and the diagnostics of the trace; every row says in
-    /// `worst_diagnostic` how grave the gravest of them is (`note`, `warning` or `error`).
+    /// A CSV file has no place for the notes and the diagnostics of the trace; every row has the
+    /// severity of the worst of them in `worst_diagnostic` (`note`, `warning` or `error`).
     ///
     /// # Errors
     ///
     /// Those of the writer.
     pub fn write_csv_to(&self, writer: impl Write) -> io::Result<()> {
         let mut writer = BufWriter::new(writer);
-        write_csv(COLUMNS.map(Cell::from), &mut writer)?;
+        writeln!(writer, "{COLUMNS}")?;
         self.rows.iter().try_for_each(|row| write_csv(self.fields(row), &mut writer))?;
         writer.flush()
     }
@@ -121,45 +63,44 @@ impl Stats {
         writer.write_all(b",\n\"rows\":[")?;
         for (index, row) in self.rows.iter().enumerate() {
             writer.write_all(if index == 0 { b"\n" } else { b",\n" })?;
-            write_json(&COLUMNS, self.fields(row), &mut writer)?;
+            write_json(COLUMNS, self.fields(row), &mut writer)?;
         }
         writer.write_all(b"\n],\n\"marks\":[")?;
         for (index, mark) in self.marks.iter().enumerate() {
             writer.write_all(if index == 0 { b"\n" } else { b",\n" })?;
-            write_json(&MARK_COLUMNS, self.mark_fields(mark), &mut writer)?;
+            write_json(MARK_COLUMNS, self.mark_fields(mark), &mut writer)?;
         }
         writer.write_all(b"\n]}\n")?;
         writer.flush()
     }
 
-    fn mark_fields<'s>(&'s self, mark: &'s MarkStats) -> [Cell<'s>; MARK_COLUMNS.len()] {
-        let site = self.sites.get(mark.site.0 as usize);
-        let block = mark.place.block;
-        let value = |figure: fn(&Summary) -> f64| mark.values.as_ref().map(figure).into();
+    /// The cells of a place: launch, SM, block and warp.
+    fn place_cells(place: StatsPlace) -> [Cell<'static>; 6] {
+        let StatsPlace { launch, sm, block, warp } = place;
+        let [x, y, z] = [0, 1, 2].map(|axis| block.map(|block| block[axis]));
+        let launch = launch.map(|launch| launch as u64);
+        [launch.into(), sm.into(), x.into(), y.into(), z.into(), warp.into()]
+    }
+
+    /// The cells of a site's place in the source.
+    fn source_cells(&self, site: SiteIndex) -> [Cell<'_>; 3] {
+        let site = self.sites.get(site.0 as usize);
         [
-            self.name_of(mark.kernel).into(),
-            mark.name.as_str().into(),
-            mark.place.launch.map(|launch| launch as u64).into(),
-            mark.place.sm.into(),
-            block.map(|[x, _, _]| x).into(),
-            block.map(|[_, y, _]| y).into(),
-            block.map(|[_, _, z]| z).into(),
-            mark.place.warp.into(),
-            mark.count.into(),
-            mark.valued.into(),
-            value(|of| of.total),
-            value(|of| of.mean),
-            value(|of| of.standard_deviation),
-            value(|of| of.min),
-            value(|of| of.p50),
-            value(|of| of.p95),
-            value(|of| of.p99),
-            value(|of| of.max),
-            mark.unit.as_deref().into(),
             site.map(|site| site.file.as_str()).into(),
             site.map(|site| site.line).into(),
             site.map(|site| site.module.as_str()).into(),
         ]
+    }
+
+    fn mark_fields<'s>(&'s self, mark: &'s MarkStats) -> Vec<Cell<'s>> {
+        let mut cells = vec![self.name_of(mark.kernel).into(), mark.name.as_str().into()];
+        cells.extend(Self::place_cells(mark.place));
+        cells.extend([mark.count.into(), mark.valued.into()]);
+        // Marks have no mean of a warp.
+        cells.extend(times(mark.values.as_ref()).into_iter().take(8));
+        cells.push(mark.unit.as_deref().into());
+        cells.extend(self.source_cells(mark.site));
+        cells
     }
 
     /// By path, the stack that the row is of, as it stands in folded stacks.
@@ -183,76 +124,40 @@ impl Stats {
         (self.by == GroupBy::Path).then_some(stack)
     }
 
-    fn fields<'s>(&'s self, row: &'s SiteStats) -> [Cell<'s>; COLUMNS.len()] {
-        let site = self.sites.get(row.site.0 as usize);
-        let block = row.place.block;
-        let [total_ns, mean_ns, deviation_ns, min_ns, p50_ns, p95_ns, p99_ns, max_ns, warp_ns] =
-            times((row.count > 0).then_some(&row.ns));
-        let [total, mean, deviation, min, p50, p95, p99, max, per_warp] =
-            cycles(row.cycles.as_ref());
-        let throughput = row.throughput.as_ref();
-        [
+    fn fields<'s>(&'s self, row: &'s SiteStats) -> Vec<Cell<'s>> {
+        let mut cells = vec![
             SCHEMA.into(),
             group_name(self.by).into(),
             if row.site == row.kernel { "kernel" } else { "region" }.into(),
             self.name_of(row.kernel).into(),
             row.name.as_str().into(),
             self.path(row).into(),
-            row.place.launch.map(|launch| launch as u64).into(),
-            row.place.sm.into(),
-            block.map(|[x, _, _]| x).into(),
-            block.map(|[_, y, _]| y).into(),
-            block.map(|[_, _, z]| z).into(),
-            row.place.warp.into(),
-            row.count.into(),
-            row.open.into(),
-            row.warps.into(),
-            row.share.into(),
-            total_ns,
-            mean_ns,
-            deviation_ns,
-            min_ns,
-            p50_ns,
-            p95_ns,
-            p99_ns,
-            max_ns,
-            warp_ns,
-            total,
-            mean,
-            deviation,
-            min,
-            p50,
-            p95,
-            p99,
-            max,
-            per_warp,
+        ];
+        cells.extend(Self::place_cells(row.place));
+        cells.extend([row.count.into(), row.open.into(), row.warps.into(), row.share.into()]);
+        cells.extend(times((row.count > 0).then_some(&row.ns)));
+        cells.extend(cycles(row.cycles.as_ref()));
+        let throughput = row.throughput.as_ref();
+        cells.extend([
             throughput.map(|throughput| throughput.total).into(),
             throughput.map(|throughput| throughput.unit.as_str()).into(),
             throughput.map(|throughput| throughput.per_second).into(),
             self.diagnostics.worst().map(Severity::name).into(),
-            site.map(|site| site.file.as_str()).into(),
-            site.map(|site| site.line).into(),
-            site.map(|site| site.module.as_str()).into(),
-        ]
+        ]);
+        cells.extend(self.source_cells(row.site));
+        cells
     }
 }
 
-/// In the order of the columns.
-fn figures(summary: &Summary) -> [f64; 9] {
-    let Summary { total, mean, standard_deviation, min, p50, p95, p99, max, mean_per_warp } =
-        *summary;
-    [total, mean, standard_deviation, min, p50, p95, p99, max, mean_per_warp]
-}
-
 fn times(summary: Option<&Summary>) -> [Cell<'static>; 9] {
-    summary.map_or([const { Cell::Empty }; 9], |summary| figures(summary).map(Cell::Float))
+    summary.map_or([const { Cell::Empty }; 9], |summary| summary.figures().map(Cell::Float))
 }
 
 /// All but the means are whole numbers, and are written as such.
 fn cycles(summary: Option<&Summary>) -> [Cell<'static>; 9] {
     let Some(summary) = summary else { return [const { Cell::Empty }; 9] };
     const EXACT: f64 = (1u64 << 53) as f64;
-    figures(summary).map(|figure| {
+    summary.figures().map(|figure| {
         if figure.fract() == 0.0 && (0.0..=EXACT).contains(&figure) {
             Cell::Unsigned(figure as u64)
         } else {

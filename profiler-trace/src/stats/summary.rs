@@ -1,4 +1,4 @@
-//! What is said of a set of durations.
+//! Summaries of sets of durations.
 
 use super::Summary;
 
@@ -36,7 +36,7 @@ impl FromIterator<f64> for Sum {
     }
 }
 
-/// Which of so many values in order is a percentile by nearest rank, from 0. There must be one.
+/// The index of a percentile among sorted values, by nearest rank. There must be a value.
 pub(crate) fn rank(count: usize, percent: usize) -> usize {
     // In whole numbers, as 0.95 of 20 must be 19 and not a little more.
     let rank = (count as u128 * percent as u128).div_ceil(100);

@@ -1,4 +1,4 @@
-//! Who waits for whom.
+//! Waits: who waits for whom.
 
 use std::collections::{BTreeMap, HashMap};
 use std::fmt;
@@ -7,19 +7,20 @@ use profiler_wire::SiteKind;
 
 use super::Summary;
 use super::summary::summarize;
-use super::table::{Sheet, Spare, one_line, sentence};
+use crate::display::one_line;
 use crate::model::{Mark, MarkIndex, SiteIndex, Trace, Warp};
 use crate::progress::Progress;
+use crate::table::{Sheet, Spare, sentence};
 use crate::units::duration;
 
 /// One wait and the signal that released it.
 ///
-/// A wait's mark stands where the waiting is over; when it began is told by what its lane recorded
-/// last before it. Where that is the begin of a region, or another mark, waiting began there. Where it
-/// is the end of a region, waiting began with that region if its name contains `wait` (in any case of
-/// letters), and otherwise where it ended: a region of work ahead of a wait looks the same, and to
-/// take work for waiting would be worse. So give the waiting a region called `wait ..`, or put the
-/// mark into the region; and nothing but the waiting between the two.
+/// The mark of a wait stands at the end of the waiting. The lane's last record before it tells the
+/// begin. If that is the begin of a region or another mark, the waiting began there. If it is the
+/// end of a region whose name contains `wait` (in any case of letters), the waiting began with that
+/// region. If it is the end of another region, the waiting began at that end. So put the waiting
+/// into a region called `wait ..`, or put the mark into the region, with nothing but the waiting
+/// between the two.
 ///
 /// At one step of a coarse clock a region may end, the mark stand and another region begin. The mark
 /// then belongs to the region that ends if its name contains `wait`, and otherwise to the one that
@@ -32,26 +33,26 @@ pub struct Wait {
     pub from: MarkIndex,
     /// The wait.
     pub to: MarkIndex,
-    /// When waiting began, in nanoseconds on the trace's axis.
+    /// The begin of the waiting, in nanoseconds on the trace's axis.
     pub ready_ns: f64,
-    /// When the signal was given.
+    /// The time of the signal.
     pub signal_ns: f64,
-    /// When the wait was over.
+    /// The end of the wait.
     pub released_ns: f64,
-    /// What the signalling lane was in, or had been in last.
+    /// The region that the signalling lane was in, or had been in last.
     pub signaller: Option<SiteIndex>,
-    /// What the waiting lane was in, or had been in last.
+    /// The region that the waiting lane was in, or had been in last.
     pub waiter: Option<SiteIndex>,
 }
 
 impl Wait {
-    /// For how long the waiter was blocked by this signal's not being there yet; 0 where it was.
+    /// The time that the waiter was blocked before the signal; 0 if the signal was there already.
     #[must_use]
     pub fn blocked_ns(&self) -> f64 {
         (self.signal_ns - self.ready_ns).max(0.0)
     }
 
-    /// How long it took from when both were there, the signal and the waiter, until the waiter went on.
+    /// The time from the moment that signal and waiter were both there until the waiter went on.
     #[must_use]
     pub fn hand_off_ns(&self) -> f64 {
         (self.released_ns - self.signal_ns.max(self.ready_ns)).max(0.0)
@@ -63,7 +64,7 @@ impl Wait {
 pub struct WaitStats {
     /// The name of signal and wait.
     pub name: String,
-    /// The region that the signals were given in or after; `None` where nothing was recorded before.
+    /// The region that the signals were given in or after; `None` if nothing was recorded before.
     pub signaller: Option<String>,
     /// The region that the waiters waited in, likewise.
     pub waiter: Option<String>,
@@ -79,7 +80,7 @@ pub struct WaitStats {
     pub hand_off_ns: Summary,
 }
 
-/// Who waits for whom in a launch. `Display` makes a table of it, `{:#}` one in Markdown.
+/// All waits of a launch: who waits for whom. `Display` makes a table, `{:#}` one in Markdown.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Waits {
     /// Index into [`Trace::launches`].
@@ -132,7 +133,7 @@ impl Trace {
         waits
     }
 
-    /// Who waits for whom in a launch; `None` if there is no such launch.
+    /// All waits of a launch; `None` if there is no such launch.
     ///
     /// It holds times of several warps against each other, which are not on one axis any more once the
     /// cost of recording was subtracted ([`Trace::subtract_record_cost`]): ask the trace as it was
@@ -140,10 +141,7 @@ impl Trace {
     #[must_use]
     pub fn waits(&self, launch: usize) -> Option<Waits> {
         let of = self.launches.get(launch)?;
-        let name = |site: SiteIndex| {
-            let site = self.sites.get(site.0 as usize);
-            site.map_or_else(|| "unknown site".to_owned(), |site| site.name.clone())
-        };
+        let name = |site: SiteIndex| self.name_of(site).to_owned();
         let waits = self.released_waits(launch);
         type Key = (String, Option<SiteIndex>, Option<SiteIndex>);
         let mut groups: BTreeMap<Key, Vec<&Wait>> = BTreeMap::new();
@@ -193,11 +191,11 @@ impl Trace {
 #[derive(Clone, Copy)]
 struct Stamp {
     ticks: u64,
-    /// What begins at the tick of a mark stands before it, what ends there after it, but for what
-    /// [`Stamps::before`] says.
+    /// Begins at the tick of a mark stand before it, ends after it, apart from the rules of
+    /// [`Stamps::before`].
     is_after: bool,
     what: What,
-    /// When waiting began if this is the last stamp before a wait.
+    /// The begin of the waiting, if this is the last stamp before a wait.
     ready_ns: f64,
     site: Option<SiteIndex>,
 }
@@ -219,7 +217,7 @@ struct Stamps<'t> {
     trace: &'t Trace,
     is_waiting: IsWaiting,
     of_lanes: HashMap<(usize, u8), Vec<Stamp>>,
-    /// What was found for a mark: one signal may release many waits.
+    /// The stamps before marks that were looked up: one signal may release many waits.
     found: HashMap<MarkIndex, Option<Stamp>>,
 }
 
@@ -229,8 +227,8 @@ impl<'t> Stamps<'t> {
         Self { trace, is_waiting, of_lanes: HashMap::new(), found: HashMap::new() }
     }
 
-    /// What a mark's lane recorded last before it. Of what has the same tick that is an earlier mark,
-    /// otherwise the end of a region of waiting, otherwise the begin of a region.
+    /// The last stamp of a mark's lane before it. Of stamps with the same tick that is an earlier
+    /// mark, otherwise the end of a region of waiting, otherwise the begin of a region.
     fn before(&mut self, at: MarkIndex, mark: &Mark) -> Option<Stamp> {
         if let Some(found) = self.found.get(&at) {
             return *found;

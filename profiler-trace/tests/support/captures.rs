@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use profiler_trace::synthetic::{Keep, SyntheticModule, SyntheticWarp};
+use profiler_test_tools::synthetic::{Keep, SyntheticModule, SyntheticWarp};
 use profiler_trace::{
     Capture, ClockPair, DeviceInfo, DiagnosticKind as Kind, HostCapture, HostRecord, Mark,
     RecordCost, Region, ResourceEffect, Time, Trace, Value, Warp,

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::num::NonZeroUsize;
 
-use profiler_trace::{Capture, Decoder, ExportOptions, GroupBy, Grouping, StackGroup, Trace, Warp};
+use profiler_trace::{Capture, Decoder, ExportOptions, GroupBy, StackGroup, Trace, Warp};
 use serde_json::Value as Json;
 
 use crate::memory::within;
@@ -78,7 +78,7 @@ fn json(bytes: &[u8]) -> Json {
 
 fn timelines(trace: &Trace, choice: u8) {
     let options = ExportOptions {
-        grouping: if choice & 1 == 0 { Grouping::Block } else { Grouping::Sm },
+        by_sm: choice & 1 != 0,
         raw_times: choice & 2 != 0,
         track_names: BTreeMap::from([(2, "named".to_owned())]),
         counters: choice & 4 == 0,

@@ -110,7 +110,7 @@ pub(crate) fn region(
         site,
         track: None,
         lane: 0,
-        record: profiler_trace::RegionRecord::Own,
+        value_in_record: false,
         depth,
         start: time(start),
         end: Some(time(end)),

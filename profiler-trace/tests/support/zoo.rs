@@ -86,7 +86,7 @@ fn fill(trace: &mut Trace, warp: usize, entry: f64, sites: &Sites) {
         site: sites.store,
         track: None,
         lane: 9,
-        record: profiler_trace::RegionRecord::Own,
+        value_in_record: false,
         depth: 0,
         start: time(at(start)),
         end: Some(time(at(end))),

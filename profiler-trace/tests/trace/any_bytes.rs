@@ -2,7 +2,7 @@
 
 use crate::consistent;
 
-use profiler_trace::synthetic::{Keep, SyntheticModule, SyntheticWarp};
+use profiler_test_tools::synthetic::{Keep, SyntheticModule, SyntheticWarp};
 use profiler_trace::{Capture, ModuleCapture, Trace, Value, decode};
 use profiler_wire::{Descriptor, SiteKind};
 use proptest::prelude::*;

@@ -252,7 +252,7 @@ fn that_only_some_warps_recorded_is_said() {
     }
     let balance = trace.balance(0).expect("a launch");
     assert_eq!((balance.warps.count, balance.unrecorded), (2, 14));
-    assert!(whole(&balance).contains("only of 2 of its 16 warps; what"), "{balance}");
+    assert!(whole(&balance).contains("only of 2 of its 16 warps; the others"), "{balance}");
     trace.launches[0].grid_dim = [1, 1, 1];
     let balance = trace.balance(0).expect("a launch");
     assert_eq!(balance.unrecorded, 0);

@@ -7,7 +7,7 @@ use std::path::Path;
 use std::time::Instant;
 
 use captures::{file, of_warps, small};
-use profiler_trace::synthetic::{Keep, SyntheticModule, SyntheticWarp};
+use profiler_test_tools::synthetic::{Keep, SyntheticModule, SyntheticWarp};
 use profiler_trace::{
     Buffer, Capture, CaptureArray, CaptureEnd, DeviceInfo, FormCosts, HostCapture, HostCost,
     KernelResources, ModuleCapture, RecordCost, ResourceEffect, StampCost, StampWait, StampWaits,

@@ -7,7 +7,7 @@ use std::collections::HashMap;
 use std::fmt;
 use std::io::{BufReader, Read};
 
-use profiler_trace::synthetic::{Content, sized};
+use profiler_test_tools::synthetic::{Content, sized};
 use profiler_trace::{Decoder, ExportOptions, Trace, Value as RegionValue};
 use profiler_wire::SiteKind;
 use serde_core::Deserializer as _;

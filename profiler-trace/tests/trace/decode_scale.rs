@@ -1,6 +1,6 @@
 //! Shapes that invite quadratic work are decoded, so many that it would be seen; nothing counts steps.
 
-use profiler_trace::synthetic::{Keep, SyntheticModule, SyntheticWarp};
+use profiler_test_tools::synthetic::{Keep, SyntheticModule, SyntheticWarp};
 use profiler_trace::{DiagnosticKind, Value, decode};
 use profiler_wire::SiteKind;
 

@@ -34,7 +34,7 @@ fn region() -> impl Strategy<Value = Region> {
             site,
             track: is_tracked.then_some(lane.into()),
             lane,
-            record: profiler_trace::RegionRecord::Own,
+            value_in_record: false,
             depth,
             start,
             end,

@@ -1,6 +1,6 @@
 //! Captures of known content, and what must be said of them.
 
-use profiler_trace::synthetic::{Keep, SyntheticModule, SyntheticWarp};
+use profiler_test_tools::synthetic::{Keep, SyntheticModule, SyntheticWarp};
 use profiler_trace::{
     Capture, CaptureEnd, DiagnosticKind as Kind, Severity, Trace, Value, Warp, decode,
 };
@@ -426,7 +426,7 @@ fn a_descriptor_of_another_version_is_refused() {
     let trace = decode(&capture);
     assert!(trace.warps.is_empty());
     let said = trace.diagnostics.list[0].to_string();
-    assert!(said.contains("version is 9") && said.contains("reads version 1)"), "{said}");
+    assert!(said.contains("version 9") && said.contains("reads version 1)"), "{said}");
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use crate::captures;
 
-use profiler_trace::synthetic::{Keep, SyntheticModule, SyntheticWarp};
+use profiler_test_tools::synthetic::{Keep, SyntheticModule, SyntheticWarp};
 use profiler_trace::{
     Capture, ClockPair, Decoder, ExportOptions, HostCapture, HostRecord, HostSpan, HostSpanKind,
     Trace, decode,

@@ -1,7 +1,7 @@
 //! Inputs that once took minutes, or memory out of proportion.
 
+use profiler_test_tools::synthetic::{Keep, SyntheticModule, SyntheticWarp};
 use profiler_trace::diff::{DiffOptions, diff};
-use profiler_trace::synthetic::{Keep, SyntheticModule, SyntheticWarp};
 use profiler_trace::{
     DiagnosticKind as Kind, GroupBy, Nesting, SiteStats, SiteTable, SiteTableError, StatsQuery,
     decode,
@@ -169,7 +169,7 @@ fn tokens_that_are_never_ended_have_paths_of_limited_length() {
     let diff = diff(side, side, &options).expect("right options");
     // Launches have a row of their own there.
     assert_eq!(diff.rows.len(), stats.rows.len() + 1);
-    assert_eq!(diff.rows.iter().filter(|row| row.subject.to_string().contains("› … ›")).count(), 2);
+    assert_eq!(diff.rows.iter().filter(|row| row.name().contains("› … ›")).count(), 2);
 }
 
 /// The path of the file stands in every site of a list.

@@ -1,6 +1,6 @@
 //! Captures in which something is odd: what is counted, and the place that is named.
 
-use profiler_trace::synthetic::{Keep, SyntheticModule, SyntheticWarp};
+use profiler_test_tools::synthetic::{Keep, SyntheticModule, SyntheticWarp};
 use profiler_trace::{
     Capture, CaptureDamage, CaptureEnd, Decoder, DiagnosticKind as Kind, ExportOptions, Location,
     ModuleCapture, Trace, Value, decode,
@@ -354,7 +354,7 @@ fn tracks_beyond_what_a_record_holds_are_counted_and_called_so() {
     let found = beyond.diagnostics.get(Kind::TrackOutOfRange).expect("three are beyond");
     let first = Location { module: 0, slot: Some(0), lane: Some(0), unit: Some(0) };
     assert_eq!((found.count, found.place), (3, Some(first)));
-    assert!(found.to_string().starts_with("3 records or warps name a track whose number is above"));
+    assert!(found.to_string().starts_with("3 records or warps have a track number above"));
     let regions = &beyond.warps[0].regions;
     assert!(regions.iter().all(|region| region.track == Some(TRACK_BEYOND)), "{regions:?}");
     let text = timeline(&beyond);
@@ -399,9 +399,9 @@ fn an_index_beyond_the_names_of_a_list_is_said() {
     assert_eq!((said.count, said.number, said.place), (2, 2, Some(first)));
     assert_eq!(
         beyond.diagnostics.to_string(),
-        "warning[name-out-of-range]: 2 regions take names of a list by an index beyond its last, and are \
-         called `LIST[out of range]`; the first such list has 2 names: give it more, or an index below 2 \
-         (first: module 0, slot 0, lane 0).\n"
+        "warning[name-out-of-range]: 2 regions take their names from a list by an index beyond its end; \
+         they are called `LIST[out of range]` (first: module 0, slot 0, lane 0). The first such list has the \
+         length 2: add names, or keep the index below that.\n"
     );
     let is_shown =
         |region: &profiler_trace::Region| beyond.site(region.site).name == "KIND[out of range]";

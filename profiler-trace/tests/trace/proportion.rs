@@ -139,7 +139,7 @@ fn many_kernels_may_be_compared() {
     let rows = diff(side, side, &DiffOptions::default()).expect("right options").rows;
     assert_eq!(rows.len(), 2 * KERNELS as usize);
     assert!(rows.iter().all(|row| row.verdict == Verdict::TooFew));
-    let kernels = rows.chunks_exact(2).map(|of| [&of[0], &of[1]].map(|row| row.subject.kernel()));
+    let kernels = rows.chunks_exact(2).map(|of| [&of[0], &of[1]].map(|row| row.kernel()));
     for (number, of) in kernels.enumerate() {
         assert_eq!(of, [format!("a kernel of a long name, {number}").as_str(); 2]);
     }

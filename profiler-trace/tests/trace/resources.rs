@@ -80,7 +80,7 @@ fn a_drop_of_blocks_is_warned_of() {
     let text = several.expect("a warning").to_string();
     for part in [
         "fewer blocks of 2 kernels fit an SM with annotations",
-        "(0 with them, of the first;",
+        "(0 with them, of the first)",
         "#[profiled(max_threads = .., min_blocks = ..)]",
         "Kernels::only",
         "`profiler info` has all figures",
@@ -88,7 +88,7 @@ fn a_drop_of_blocks_is_warned_of() {
         assert!(text.contains(part), "{text}");
     }
     let text = warning(1, 3).expect("a warning").to_string();
-    assert!(text.contains("of 1 kernel fit") && text.contains("(3 with them;"), "{text}");
+    assert!(text.contains("of 1 kernel fit") && text.contains("(3 with them)"), "{text}");
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! Random programs, recorded into buffers of any capacity, decode to what a plain model says.
 
-use profiler_trace::synthetic::{Keep, SyntheticModule, SyntheticWarp};
+use profiler_test_tools::synthetic::{Keep, SyntheticModule, SyntheticWarp};
 use profiler_trace::{DiagnosticKind, Trace, Value, decode};
 use profiler_wire::SiteKind;
 use proptest::prelude::*;

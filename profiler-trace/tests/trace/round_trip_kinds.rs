@@ -1,8 +1,8 @@
 //! Every kind of record, from any warp, by either clock: what was recorded, written as a file, read
 //! and decoded is what a plain model says.
 
-use profiler_trace::synthetic::{Keep, SyntheticModule, SyntheticWarp};
-use profiler_trace::{Capture, DiagnosticKind as Kind, RegionRecord, Trace, Value, decode};
+use profiler_test_tools::synthetic::{Keep, SyntheticModule, SyntheticWarp};
+use profiler_trace::{Capture, DiagnosticKind as Kind, Trace, Value, decode};
 use profiler_wire::header::Clock;
 use profiler_wire::record::{RecordKind, TRACK_MAX, track_field};
 use profiler_wire::{SiteKind, Strategy as Recorder};
@@ -76,7 +76,7 @@ fn number(value: Option<Value>) -> Number {
 }
 
 /// Site, track, start, end, value, and the record that told of it.
-type Region = (u32, Option<u32>, u64, Option<u64>, Number, RegionRecord);
+type Region = (u32, Option<u32>, u64, Option<u64>, Number, bool);
 
 /// What is known of a lane, in some order.
 #[derive(Debug, Default, PartialEq)]
@@ -107,18 +107,18 @@ impl Lane {
             match unit.what {
                 What::Range(site, track, start) => {
                     ended = Some(lane.regions.len());
-                    lane.regions.push((site, track, start, Some(unit.at), None, RegionRecord::Own));
+                    lane.regions.push((site, track, start, Some(unit.at), None, false));
                 }
                 What::WithValue(site, start, value) => {
-                    let (value, record) = (number(Some(value)), RegionRecord::WithValue);
+                    let (value, record) = (number(Some(value)), true);
                     lane.regions.push((site, None, start, Some(unit.at), value, record));
                 }
                 What::Open(site, track, start) => {
-                    lane.regions.push((site, track, start, None, None, RegionRecord::Own));
+                    lane.regions.push((site, track, start, None, None, false));
                 }
                 What::Begin(site, track) => {
                     begun.push(lane.regions.len());
-                    lane.regions.push((site, track, unit.at, None, None, RegionRecord::Own));
+                    lane.regions.push((site, track, unit.at, None, None, false));
                 }
                 What::Watched(site, track, start) => {
                     let of_begin = |index: &usize| {
@@ -131,7 +131,7 @@ impl Lane {
                     let place = (0..begun.len())
                         .filter(|place| of_begin(&begun[*place]))
                         .max_by_key(|place| (lane.regions[begun[*place]].2, begun[*place]));
-                    let region = (site, track, start, Some(unit.at), None, RegionRecord::Own);
+                    let region = (site, track, start, Some(unit.at), None, false);
                     ended = Some(match place.map(|place| begun.remove(place)) {
                         Some(index) => {
                             lane.regions[index] = region;
@@ -164,7 +164,7 @@ impl Lane {
         let regions = warp.regions.iter().filter(|region| region.lane == lane).map(|region| {
             let end = region.end.map(|end| end.ticks);
             let value = number(region.value);
-            (id(region.site), region.track, region.start.ticks, end, value, region.record)
+            (id(region.site), region.track, region.start.ticks, end, value, region.value_in_record)
         });
         let marks = warp.marks.iter().filter(|mark| mark.lane == lane);
         let marks = marks.map(|mark| {

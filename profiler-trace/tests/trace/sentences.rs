@@ -46,8 +46,8 @@ fn a_failed_kernel_says_what_the_driver_called_it() {
         let text = said(number);
         assert!(text.contains(&format!("(CUDA error {number}, CUDA_ERROR_{name})")), "{text}");
     }
-    assert!(said(701).contains("(CUDA error 701);"), "{}", said(701));
-    assert!(said(0).contains("(its launch's error says why)"), "{}", said(0));
+    assert!(said(701).contains("(CUDA error 701)."), "{}", said(701));
+    assert!(said(0).contains("(the error of its launch has the cause)"), "{}", said(0));
 }
 
 #[test]
@@ -187,7 +187,7 @@ fn timelines_say_what_recording_costs() {
     let text = String::from_utf8_lossy(&bytes);
     for part in [
         "a region takes 15 ticks, 6 of them in its own time (15.75 and 6.5 back to back)",
-        ", in memory of the host 21.5 ticks, 7 of them in its own time (21.5 and 7 back to back); not \
+        ", in host memory 21.5 ticks, 7 of them in its own time (21.5 and 7 back to back); not \
          subtracted",
     ] {
         assert!(text.contains(part), "{part}");

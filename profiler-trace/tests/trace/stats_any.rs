@@ -2,8 +2,8 @@
 
 use crate::figures;
 
+use profiler_test_tools::synthetic::{Keep, SyntheticModule, SyntheticWarp};
 use profiler_trace::diff::{DiffOptions, Verdict, diff};
-use profiler_trace::synthetic::{Keep, SyntheticModule, SyntheticWarp};
 use profiler_trace::{Capture, GroupBy, Trace, Value, decode};
 use profiler_wire::SiteKind;
 use proptest::prelude::*;

@@ -8,12 +8,12 @@ use std::num::NonZeroUsize;
 use std::path::Path;
 
 use part::part_of;
+use profiler_test_tools::synthetic::{Content, Keep, SyntheticModule, SyntheticWarp, sized};
 use profiler_trace::diff::{Diff, DiffOptions, DiffSide};
-use profiler_trace::synthetic::{Content, Keep, SyntheticModule, SyntheticWarp, sized};
 use profiler_trace::{
     Buffer, Capture, Decoder, DiagnosticKind, Diagnostics, ExportOptions, FormCosts, GroupBy,
-    Grouping, HostCost, Progress, RecordCost, StackGroup, StampCost, StatsQuery, Trace, Value,
-    Warp, WarpSource,
+    HostCost, Progress, RecordCost, StackGroup, StampCost, StatsQuery, Trace, Value, Warp,
+    WarpSource,
 };
 use profiler_wire::{SiteEntry, SiteKind};
 use proptest::prelude::*;
@@ -99,7 +99,7 @@ const FORMATS: [Written; 13] = formats![
 ];
 
 fn by_sm() -> ExportOptions {
-    ExportOptions { grouping: Grouping::Sm, raw_times: true, ..ExportOptions::default() }
+    ExportOptions { by_sm: true, raw_times: true, ..ExportOptions::default() }
 }
 
 fn packed() -> ExportOptions {

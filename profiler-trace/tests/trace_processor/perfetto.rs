@@ -1,7 +1,7 @@
 //! The native format.
 
 use libtest_mimic::Failed;
-use profiler_trace::{ExportOptions, Grouping, Trace, Value};
+use profiler_trace::{ExportOptions, Trace, Value};
 use profiler_wire::{SiteKind, Strategy};
 
 use crate::support::{edge, gpu, last, launch, mark, region, site, warp};
@@ -355,7 +355,7 @@ fn tracks_by_sm(context: &Context) -> Result<(), Failed> {
     for block in [0, 1, 4, 5] {
         warp(&mut trace, [block, 1, 0], 0, 0.0, 100.0);
     }
-    let options = ExportOptions { grouping: Grouping::Sm, ..ExportOptions::default() };
+    let options = ExportOptions { by_sm: true, ..ExportOptions::default() };
     let answers = ask_with(context, &trace, &options, &ORDER)?;
     assert_eq!(
         answers[1],

@@ -2,7 +2,7 @@
 
 use libtest_mimic::Failed;
 use profiler_test_tools::Tool;
-use profiler_trace::{ExportOptions, Grouping, Trace};
+use profiler_trace::{ExportOptions, Trace};
 use profiler_wire::SiteKind;
 use serde_json::Value;
 
@@ -85,9 +85,9 @@ fn assert_clean(model: &Value) {
 
 fn imports_every_slice() -> Result<(), Failed> {
     let (trace, _) = zoo();
-    for grouping in [Grouping::Block, Grouping::Sm] {
-        let options = ExportOptions { grouping, ..ExportOptions::default() };
-        let model = import(&trace, &options, &format!("catapult-{grouping:?}"))?;
+    for by_sm in [false, true] {
+        let options = ExportOptions { by_sm, ..ExportOptions::default() };
+        let model = import(&trace, &options, &format!("catapult-{by_sm}"))?;
         assert_clean(&model);
         let slices = model["slices"].as_array().expect("slices");
         let (about, slices): (Vec<_>, Vec<_>) = slices

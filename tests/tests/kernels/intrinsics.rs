@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 
 use back_ends::on_both_back_ends;
 use profiler_host::{Backend, BackendChoice, Profiler, launch};
-use profiler_trace::{DiagnosticKind, RegionRecord, Trace, Value};
+use profiler_trace::{DiagnosticKind, Trace, Value};
 use test_kernels::intrinsics as kernels;
 
 const PTX: Option<&str> = profiler_host::include_ptx!("intrinsics");
@@ -228,11 +228,11 @@ fn what_is_pinned_keeps_its_value(choice: BackendChoice) {
     let recorded = trace.warps.iter().map(|warp| warp.regions.as_slice());
     let recorded: Vec<_> = recorded
         .map(|regions| match regions {
-            [region] => (region.value, region.record),
+            [region] => (region.value, region.value_in_record),
             _ => panic!("{regions:?}"),
         })
         .collect();
-    let held = |value| (Some(Value::Signed(value)), RegionRecord::WithValue);
+    let held = |value| (Some(Value::Signed(value)), true);
     assert_eq!(recorded, [held(0), held(-56)]);
 }
 
@@ -303,7 +303,6 @@ fn records_of_every_form_hold_what_was_done(choice: BackendChoice) {
 }
 
 fn short_values_of_every_form_are_what_they_were(choice: BackendChoice) {
-    use RegionRecord::{Own, WithValue};
     let backend = backend(choice);
     // Each type cuts some of them.
     let inputs: Vec<i32> = (0..128).map(|n| -70_001 + 1_103 * n).collect();
@@ -321,36 +320,36 @@ fn short_values_of_every_form_are_what_they_were(choice: BackendChoice) {
         let signed = |number: i64| Some(Value::Signed(number));
         let unsigned = |number: u64| Some(Value::Unsigned(number));
         let mut expected = vec![
-            ("u8", None, unsigned((first as u8).into()), WithValue),
-            ("i8", None, signed((first as i8).into()), WithValue),
-            ("u16", None, unsigned((first as u16).into()), WithValue),
-            ("i16", None, signed((first as i16).into()), WithValue),
-            ("bool", None, unsigned((first < 0).into()), WithValue),
-            ("ended", None, signed((first as i8).into()), WithValue),
+            ("u8", None, unsigned((first as u8).into()), true),
+            ("i8", None, signed((first as i8).into()), true),
+            ("u16", None, unsigned((first as u16).into()), true),
+            ("i16", None, signed((first as i16).into()), true),
+            ("bool", None, unsigned((first < 0).into()), true),
+            ("ended", None, signed((first as i8).into()), true),
             match first < 0 {
-                true => ("moved", None, unsigned((first as u16).into()), WithValue),
-                false => ("moved", Some(7), unsigned((first as u16).into()), Own),
+                true => ("moved", None, unsigned((first as u16).into()), true),
+                false => ("moved", Some(7), unsigned((first as u16).into()), false),
             },
-            ("waits", None, signed((first as i16).into()), WithValue),
-            ("tracked", Some(3), unsigned((first as u16).into()), Own),
+            ("waits", None, signed((first as i16).into()), true),
+            ("tracked", Some(3), unsigned((first as u16).into()), false),
             (
                 if first & 1 == 0 { "listed" } else { "listed too" },
                 None,
                 unsigned((first as u8).into()),
-                WithValue,
+                true,
             ),
-            ("elected", None, signed((first as i16).into()), WithValue),
+            ("elected", None, signed((first as i16).into()), true),
         ];
         for lane in 0..32 {
-            expected.push(("each", None, signed((of_lane(lane) as i16).into()), WithValue));
-            expected.push(("alike", None, signed((first as i16).into()), WithValue));
-            expected.push(("all", None, signed((first as i16).into()), WithValue));
-            expected.extend(["first", "second"].map(|name| (name, None, None, Own)));
+            expected.push(("each", None, signed((of_lane(lane) as i16).into()), true));
+            expected.push(("alike", None, signed((first as i16).into()), true));
+            expected.push(("all", None, signed((first as i16).into()), true));
+            expected.extend(["first", "second"].map(|name| (name, None, None, false)));
         }
         let mut found: Vec<_> = (warp.regions.iter())
             .map(|region| {
                 let name = trace.site(region.site).name.as_str();
-                (name, region.track, region.value, region.record)
+                (name, region.track, region.value, region.value_in_record)
             })
             .collect();
         for regions in [&mut found, &mut expected] {

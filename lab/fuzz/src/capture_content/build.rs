@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use arbitrary::Arbitrary;
-use profiler_trace::synthetic::{Keep, SyntheticLane, SyntheticModule, SyntheticWarp};
+use profiler_test_tools::synthetic::{Keep, SyntheticLane, SyntheticModule, SyntheticWarp};
 use profiler_trace::{
     Capture, CaptureArray, CaptureEnd, DeviceInfo, KernelResources, ModuleCapture, RecordCost,
     ResourceEffect, Value,

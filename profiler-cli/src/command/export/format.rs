@@ -188,7 +188,7 @@ mod tests {
     use std::io::{self, Write};
 
     use clap::ValueEnum;
-    use profiler_trace::synthetic::{Content, sized};
+    use profiler_test_tools::synthetic::{Content, sized};
     use profiler_trace::{Decoder, DiagnosticKind, Diagnostics, Progress, WarpSource};
 
     use super::Format;

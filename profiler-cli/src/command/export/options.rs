@@ -1,7 +1,7 @@
 //! Options of the formats. None is taken where it would do nothing.
 
 use clap::{Args, ValueEnum};
-use profiler_trace::{ExportOptions, Grouping, StackGroup};
+use profiler_trace::{ExportOptions, StackGroup};
 
 use super::format::Format;
 use crate::exit::Error;
@@ -68,20 +68,20 @@ impl FormatArguments {
             return Err(Error::new(format!("{option} means nothing to the format {format}"))
                 .with_help(format!("leave {option} out")));
         }
-        let grouping = match self.group_by {
-            None | Some(Group::Block) => Grouping::Block,
-            Some(Group::Sm) => Grouping::Sm,
+        let by_sm = match self.group_by {
+            None | Some(Group::Block) => false,
+            Some(Group::Sm) => true,
             Some(Group::Kernel | Group::Launch | Group::Warp) if timeline => {
                 return Err(Error::new(
                     "the tracks of a timeline lie by launch and warp in any case",
                 )
                 .with_help("say --group-by block or --group-by sm"));
             }
-            Some(_) => Grouping::default(),
+            Some(_) => false,
         };
         Ok(Options {
             timeline: ExportOptions {
-                grouping,
+                by_sm,
                 raw_times: self.raw_times,
                 track_names: self.track_name.iter().cloned().collect(),
                 counters: !self.no_counters,

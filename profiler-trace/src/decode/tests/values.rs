@@ -1,7 +1,6 @@
 //! Regions whose value is in their record.
 
 use super::*;
-use crate::model::RegionRecord;
 
 /// The values of the regions of the only warp, in the order of their begins.
 fn values(trace: &Trace) -> Vec<Option<Value>> {
@@ -115,13 +114,8 @@ fn they_say_which_record_they_are_of() {
     });
     for trace in [Decoder::new(&capture).trace(), carefully(&capture)] {
         let regions = trace.warps[0].regions.iter().filter(|region| region.lane == 0);
-        let seen: Vec<_> = regions.map(|region| (region.record, region.track)).collect();
-        let expected = [
-            (RegionRecord::WithValue, None),
-            (RegionRecord::WithValue, None),
-            (RegionRecord::Own, Some(4)),
-            (RegionRecord::Own, None),
-        ];
+        let seen: Vec<_> = regions.map(|region| (region.value_in_record, region.track)).collect();
+        let expected = [(true, None), (true, None), (false, Some(4)), (false, None)];
         assert_eq!(seen, expected);
     }
 }

@@ -1,5 +1,4 @@
-//! What is known of a launch before its records are written: who wrote to which track, and what is
-//! counted over time.
+//! Facts about a launch that its tracks need: the warps on each track, and counts over time.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -9,11 +8,11 @@ use super::tracks::User;
 use super::{Node, Walk, kernel_end};
 use crate::export::counters::{Activity, Steps, warps_by_sm};
 use crate::export::sink::{Sink, Track};
-use crate::model::{SiteIndex, Warp};
+use crate::model::Warp;
 use crate::progress::Progress;
 use crate::source::WarpSource;
 
-/// What is known of a launch before its tracks are written.
+/// The facts about a launch that its tracks need.
 pub(super) struct Survey {
     /// The tracks that the kernel chose by number, and who wrote to them.
     pub(super) users: BTreeMap<u32, User>,
@@ -21,7 +20,7 @@ pub(super) struct Survey {
 }
 
 impl<S: WarpSource> Walk<'_, S> {
-    /// What must be known of all records of a launch before any is written.
+    /// Gathers these facts from all records of a launch.
     pub(super) fn survey(&self, launch: usize, warps: Range<usize>) -> Survey {
         let launch = &self.trace.launches[launch];
         let mut users: BTreeMap<u32, User> = BTreeMap::new();
@@ -55,8 +54,7 @@ impl<S: WarpSource> Walk<'_, S> {
                 user.items += runs.iter().map(|(_, items)| items).sum::<usize>();
             }
         }
-        let name = |site: SiteIndex| self.site_name(site);
-        Survey { users, activity: activity.by_name(name) }
+        Survey { users, activity: activity.by_name(|site| self.trace.name_of(site)) }
     }
 
     /// Tracks of what is counted.
@@ -74,12 +72,8 @@ impl<S: WarpSource> Walk<'_, S> {
         self.counter_tracks(process, root, ("active warps", "warps"), by_sm, sink)?;
         let by_site = activity.steps(&self.axis, self.launches).into_iter();
         let by_site =
-            by_site.map(|(site, steps)| (self.site_name(site).to_owned(), steps)).collect();
+            by_site.map(|(site, steps)| (trace.name_of(site).to_owned(), steps)).collect();
         self.counter_tracks(process, root, ("active regions", "regions"), by_site, sink)
-    }
-
-    fn site_name(&self, site: SiteIndex) -> &str {
-        self.trace.sites.get(site.0 as usize).map_or("unknown site", |site| &site.name)
     }
 
     /// A group of tracks that count, and what each shows.

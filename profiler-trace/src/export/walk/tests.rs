@@ -10,8 +10,8 @@ use serde_json::Value;
 use super::tracks::{Held, User, batches};
 use super::walk;
 use crate::export::sink::{Event, Sink, Track};
-use crate::export::text;
 use crate::model::Warp;
+use crate::source::notes;
 use crate::synthetic::{Content, Keep, SyntheticModule, SyntheticWarp, sized};
 use crate::{Capture, Decoder, ExportOptions, Region, Trace};
 
@@ -148,7 +148,7 @@ fn a_warp_may_write_to_as_many_tracks_as_it_has_records() {
         walk(&decoder.trace(), &options, &mut whole).expect("all is counted");
         assert_eq!(streamed, whole);
         // What is said of the trace, and of the launch.
-        let summary = text::summary(&decoder.trace()).len() as u32 + 1;
+        let summary = notes::summary(&decoder.trace()).len() as u32 + 1;
         // The summary's track, the groups of blocks and of tracks, the warp's, on which the kernel is.
         let tracks = 4 + 2 * RECORDS;
         assert_eq!(whole, Counts { tracks, slices: summary + 1 + RECORDS, instants: RECORDS });

@@ -8,9 +8,9 @@ use std::ops::RangeInclusive;
 use profiler_wire::record::{TRACK_BEYOND, TRACK_MAX};
 
 use super::{Late, Node, Walk, What, has_own_track, item, kernel_end, where_lost};
+use crate::display;
 use crate::export::rows::{Item, nest, pack};
 use crate::export::sink::Sink;
-use crate::export::text;
 use crate::model::{MarkIndex, Trace, Warp};
 use crate::progress::Progress;
 use crate::source::WarpSource;
@@ -20,12 +20,12 @@ const TOGETHER_LEAST: usize = 1 << 16;
 /// Or of this part of all. A warp that wrote to very many tracks is then decoded some 30 times at most.
 const TOGETHER_PARTS: usize = 16;
 
-/// Who wrote to a track.
+/// The warps that wrote to a track.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct User {
     /// Indices into [`Trace::warps`], ascending.
     pub(super) warps: Vec<usize>,
-    /// How many regions, marks and kernels are on the track.
+    /// The number of regions, marks and kernels on the track.
     pub(super) items: usize,
 }
 
@@ -34,9 +34,9 @@ pub(super) struct User {
 pub(super) struct Held<'w> {
     index: usize,
     pub(super) warp: Cow<'w, Warp>,
-    /// When it left the kernel.
+    /// The end of the kernel's slice.
     pub(super) end: f64,
-    /// Where its records are missing.
+    /// The time at which its records are missing.
     pub(super) lost_at: f64,
 }
 
@@ -59,9 +59,9 @@ impl<'w> Held<'w> {
     }
 }
 
-/// What lanes recorded. What one of them recorded in a row is gathered without looking for it.
+/// The items of lanes. Items of one lane in a row are gathered without a search.
 pub(super) struct Lanes<'w, Key> {
-    /// Where each lane's items are.
+    /// The places of each lane's items.
     places: BTreeMap<Key, usize>,
     items: Vec<Vec<Item<What<'w>>>>,
     last: Option<(Key, usize)>,
@@ -153,7 +153,7 @@ impl<S: WarpSource> Walk<'_, S> {
                 Some(name) => name.clone(),
                 None => track_name(number),
             };
-            let written = text::counted(warps.len() as u64, "warp");
+            let written = display::counted(warps.len() as u64, "warp");
             let description = format!("{}, written by {written}", track_name(number));
             let mut node = self.track(process, top, &name, &description, false, sink)?;
             match sources.len() {
@@ -194,7 +194,7 @@ impl<S: WarpSource> Walk<'_, S> {
     }
 }
 
-/// What a track is called that the user gave a number only.
+/// The name of a track that has only a number.
 fn track_name(number: u32) -> String {
     match number {
         TRACK_BEYOND => format!("tracks above {TRACK_MAX}"),

@@ -8,9 +8,7 @@ use profiler_wire::record::{
 use profiler_wire::{Descriptor, ExitHeader, SiteKind, SlotHeader, Strategy, WIRE_VERSION};
 
 use super::{SyntheticModule, SyntheticWarp, buffer_shift};
-use crate::capture::{Capture, ModuleCapture};
-use crate::model::DeviceInfo;
-use crate::site_table::SiteTableError;
+use profiler_trace::{Capture, DeviceInfo, ModuleCapture, SiteTableError};
 
 /// What the warps of a large capture record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -57,7 +55,7 @@ const TIMER_STEP: u64 = 32;
 ///
 /// # Errors
 ///
-/// Those of [`crate::SiteTable::from_entries`].
+/// Those of [`profiler_trace::SiteTable::from_entries`].
 pub fn sized(records: u64, content: Content) -> Result<Capture, SiteTableError> {
     let mut module = SyntheticModule::new(super::Keep::First, UNITS);
     let kernel = module.site(SiteKind::Kernel, "kernel");
@@ -271,9 +269,7 @@ impl Sites {
 #[cfg(test)]
 mod tests {
     use super::{Content, sized};
-    use crate::capture::Capture;
-    use crate::decode::decode;
-    use crate::record_cost::RecordCost;
+    use profiler_trace::{Capture, RecordCost, decode};
 
     #[test]
     fn nothing_is_odd_whatever_is_recorded_and_subtracted() {

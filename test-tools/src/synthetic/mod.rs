@@ -16,9 +16,7 @@ use profiler_wire::{
     Descriptor, ExitHeader, RecordKind, SiteEntry, SiteKind, SlotHeader, Strategy, WIRE_VERSION,
 };
 
-use crate::capture::{Capture, ModuleCapture};
-use crate::model::{DeviceInfo, Value};
-use crate::site_table::{SiteTable, SiteTableError};
+use profiler_trace::{Capture, DeviceInfo, ModuleCapture, SiteTable, SiteTableError, Value};
 
 pub use sized::{Content, sized};
 

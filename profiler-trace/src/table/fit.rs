@@ -7,8 +7,8 @@ use std::io;
 use terminal_size::{Width, terminal_size_of};
 use unicode_width::UnicodeWidthStr;
 
-use super::table::Sheet;
-use crate::printable::{shortened, shortened_within};
+use super::Sheet;
+use crate::display::{shortened, shortened_within};
 
 /// Columns of a terminal that a name keeps as long as something may be left out for it.
 const TELLING: usize = 20;
@@ -24,7 +24,7 @@ pub(super) fn width(f: &fmt::Formatter<'_>) -> Option<usize> {
     }
 }
 
-/// Which columns of a sheet are shown, and how wide those may be that are cut.
+/// The shown columns of a sheet, and the widths of cut columns.
 pub(super) struct Fit<'s> {
     /// Places of the columns.
     pub(super) shown: Vec<usize>,
@@ -39,12 +39,12 @@ impl<'s> Fit<'s> {
         Self { shown: (0..sheet.header.len()).collect(), left_out: Vec::new(), cuts: Vec::new() }
     }
 
-    /// What fits so many columns of a terminal.
+    /// The part of a sheet that fits a number of terminal columns.
     pub(super) fn within(sheet: &Sheet<'s>, most: usize) -> Self {
         let mut fit = Self::whole(sheet);
         let mut spare = sheet.spare.iter().filter(|(_, columns)| columns[0] < sheet.header.len());
         loop {
-            let drawn = sheet.drawn(&fit, super::table::TERMINAL);
+            let drawn = sheet.drawn(&fit, super::TERMINAL);
             let width = drawn.lines().map(UnicodeWidthStr::width).max().unwrap_or(0);
             let over = width.saturating_sub(most);
             if over == 0 {
@@ -87,35 +87,35 @@ impl<'s> Fit<'s> {
         is_heading: bool,
         is_words: bool,
     ) -> String {
-        let Some((_, buffer)) = self.cuts.iter().find(|(cut, _)| *cut == column) else {
+        let Some((_, room)) = self.cuts.iter().find(|(cut, _)| *cut == column) else {
             return cell.to_owned();
         };
         let line = |line: &str| {
-            if line.width() <= *buffer {
+            if line.width() <= *room {
                 return line.to_owned();
             }
             if is_heading {
-                return wrapped(line, *buffer);
+                return wrapped(line, *room);
             }
             if is_words {
                 // They begin with what matters.
-                return shortened(line, buffer - 1);
+                return shortened(line, room - 1);
             }
             let text = line.trim_start_matches(' ');
-            let indent = (line.len() - text.len()).min(buffer / 2);
-            " ".repeat(indent) + &shortened_within(text, buffer - indent)
+            let indent = (line.len() - text.len()).min(room / 2);
+            " ".repeat(indent) + &shortened_within(text, room - indent)
         };
         cell.lines().map(line).collect::<Vec<_>>().join("\n")
     }
 }
 
 /// A text on several lines, between whose words it is parted.
-fn wrapped(text: &str, buffer: usize) -> String {
+fn wrapped(text: &str, room: usize) -> String {
     let mut lines: Vec<String> = Vec::new();
     for word in text.split(' ') {
-        let word = shortened_within(word, buffer);
+        let word = shortened_within(word, room);
         match lines.last_mut() {
-            Some(line) if line.width() + 1 + word.width() <= buffer => {
+            Some(line) if line.width() + 1 + word.width() <= room => {
                 line.push(' ');
                 line.push_str(&word);
             }

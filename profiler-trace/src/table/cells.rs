@@ -5,9 +5,9 @@ use std::io::{self, Write};
 
 use serde_core::ser::{SerializeMap, Serializer};
 
-/// What stands in a column of a row.
+/// The content of a column of a row.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Cell<'a> {
+pub(crate) enum Cell<'a> {
     /// Nothing: an empty field in CSV, `null` in JSON.
     Empty,
     Unsigned(u64),
@@ -77,15 +77,15 @@ pub(crate) fn write_csv<'a>(
     writer.write_all(b"\n")
 }
 
-/// Writes an object whose keys are the columns, in their order.
+/// Writes an object whose keys are the columns, in their order. Between their names are commas.
 pub(crate) fn write_json<'a>(
-    columns: &[&str],
+    columns: &str,
     cells: impl IntoIterator<Item = Cell<'a>>,
     writer: &mut impl Write,
 ) -> io::Result<()> {
     let mut serializer = serde_json::Serializer::new(writer);
-    let mut map = serializer.serialize_map(Some(columns.len()))?;
-    for (column, cell) in columns.iter().zip(cells) {
+    let mut map = serializer.serialize_map(None)?;
+    for (column, cell) in columns.split(',').zip(cells) {
         match cell {
             Cell::Empty => map.serialize_entry(column, &())?,
             Cell::Unsigned(value) => map.serialize_entry(column, &value)?,
