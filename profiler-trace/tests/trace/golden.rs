@@ -2,7 +2,7 @@
 
 use profiler_trace::synthetic::{Keep, SyntheticModule, SyntheticWarp};
 use profiler_trace::{
-    Capture, CaptureEnd, DiagnosticKind as Kind, Severity, Trace, Value, Warp, decode,
+    Capture, CaptureEnd, DiagnosticKind as Kind, Trace, Value, Warp, decode,
 };
 use profiler_wire::SiteKind;
 use profiler_wire::header::{self, Clock};
@@ -129,26 +129,6 @@ fn the_same_name_nested_three_deep_and_crossing_tokens() {
     ];
     assert_eq!(seen, expected);
     assert_eq!(kinds(&trace), []);
-}
-
-#[test]
-fn a_region_whose_begin_was_overwritten_is_whole() {
-    let trace = one(Keep::Last, 4, |warp, ids| {
-        warp.begin(ids.region, None, 6_000).begin(ids.region, None, 6_010);
-        warp.mark(ids.mark, None, 6_015).end(ids.region, None, 6_020);
-        warp.end(ids.region, None, 6_030);
-    });
-    let warp = &trace.warps[0];
-    let ends: Vec<_> = warp.regions.iter().map(|region| region.end.map(|end| end.ticks)).collect();
-    assert_eq!(ends, [Some(6_030), Some(6_020)]);
-    assert_eq!((warp.recorded, warp.lost), (4, 1));
-    assert_eq!(kinds(&trace), [Kind::BufferTooSmall]);
-    assert_eq!(trace.diagnostics.get(Kind::BufferTooSmall).map(|said| said.number), Some(5));
-    assert_eq!(trace.diagnostics.worst(), Some(Severity::Warning));
-    let sentence = trace.diagnostics.list[0].to_string();
-    assert!(
-        sentence.starts_with("1 record did not fit") && sentence.contains(".records_per_warp(5)")
-    );
 }
 
 #[test]
@@ -385,39 +365,6 @@ fn records_of_each_lane_of_an_unknown_kernel_count_as_lost() {
 }
 
 #[test]
-fn a_capture_that_is_cut_short() {
-    let (mut module, ids) = module(Keep::First, 3);
-    for slot in 0..2 {
-        let mut warp = SyntheticWarp::new(ids.kernel, 0, 3_200);
-        warp.header.block = [slot, 0, 0];
-        warp.mark(ids.mark, None, 10).mark(ids.mark, None, 20).leave(20_000, 12_800);
-        module.warps.push(warp);
-    }
-    let mut capture = capture(module);
-    capture.modules[0].records.truncate(64 + 20);
-    let trace = decode(&capture);
-    assert_eq!((trace.recorded(), trace.lost()), (3, 1));
-    assert_eq!(trace.diagnostics.count(Kind::TruncatedCapture), 1);
-}
-
-#[test]
-fn lanes_without_a_buffer_are_counted_and_a_saturated_count_is_said() {
-    let (mut module, ids) = module(Keep::First, 4);
-    let mut warp = SyntheticWarp::new(ids.kernel, 0, 3_200);
-    warp.lane(5).mark(ids.mark, None, 10).mark(ids.mark, None, 20);
-    warp.leave(20_000, 12_800);
-    module.warps.push(warp);
-    let mut capture = capture(module);
-    let trace = decode(&capture);
-    assert_eq!((trace.recorded(), trace.lost()), (0, 2));
-    assert_eq!(kinds(&trace), [Kind::LanesWithoutBuffer]);
-    capture.modules[0].headers[80..84].copy_from_slice(&header::COUNT_MAX.to_le_bytes());
-    let trace = decode(&capture);
-    assert_eq!(trace.diagnostics.count(Kind::CountSaturated), 1);
-    assert_eq!(trace.warps[0].recorded + trace.warps[0].lost, u64::from(header::COUNT_MAX));
-}
-
-#[test]
 fn a_descriptor_of_another_version_is_refused() {
     let (mut module, ids) = module(Keep::First, 4);
     module.warps.push(SyntheticWarp::new(ids.kernel, 0, 3_200));
@@ -575,23 +522,4 @@ fn a_clock_that_nobody_reads_for_long_is_said() {
         unread(&[(0, 0, &[5], Some(12)), (0, 2, &[], Some(4)), (0, 500, &[], Some(512))]),
         Some((1, 12))
     );
-}
-
-#[test]
-fn an_anchor_that_is_not_of_its_warp_is_left_out() {
-    let trace = one(Keep::First, 8, |warp, ids| {
-        warp.anchor(105_000, 1 << 60).range(ids.region, None, 105_000, 205_000);
-    });
-    let region = &trace.warps[0].regions[0];
-    assert!((region.start.ns - 50_000.0).abs() <= 32.0, "{}", region.start.ns);
-    assert_eq!(kinds(&trace), [Kind::DamagedUnit]);
-}
-
-#[test]
-fn anchors_and_values_that_did_not_fit_are_said() {
-    let trace = one(Keep::First, 1, |warp, ids| {
-        warp.range(ids.region, None, 105_000, 205_000).anchor(205_000, 164_000);
-    });
-    assert_eq!((trace.recorded(), trace.lost()), (1, 0));
-    assert_eq!(kinds(&trace), [Kind::ValuesLost]);
 }

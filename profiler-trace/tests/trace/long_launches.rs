@@ -119,20 +119,6 @@ fn of_a_region_without_a_track_and_with_a_value_of_its_own_the_begin_is_known() 
 }
 
 #[test]
-fn the_begin_of_a_region_with_a_track_or_its_value_is_certain_up_to_2_40_ticks_after_the_entry() {
-    for record in SHORT_BEGINS {
-        for (after_entry, is_certain) in [((1 << 40) - 1, true), (1 << 40, false)] {
-            let start = ENTRY + after_entry;
-            let trace = one(Keep::First, 700, |warp| {
-                record(warp.mark(MARK, None, at(300)), start, start + 10);
-            });
-            assert_eq!(ranges(&trace), [(start, start + 10)]);
-            assert_eq!(ambiguous(&trace).is_none(), is_certain, "{}", trace.diagnostics);
-        }
-    }
-}
-
-#[test]
 fn a_region_anchors_the_survivors_of_a_ring() {
     // Nothing but the region tells that 600 s lie between the last two records and the exit.
     let trace = one(Keep::Last, 700, |warp| {
@@ -163,15 +149,6 @@ fn a_region_with_a_track_or_its_value_in_its_record_anchors_nothing() {
         );
         assert_eq!(ambiguous(&trace).map(|said| said.count), Some(1));
     }
-}
-
-#[test]
-fn in_a_long_launch_marks_and_regions_of_two_records_are_certain() {
-    let trace = one(Keep::First, 700, |warp| {
-        warp.begin(REGION, None, at(5)).mark(MARK, None, at(300)).end(REGION, None, at(695));
-    });
-    assert_eq!((ranges(&trace), marks(&trace)), (vec![(at(5), at(695))], vec![at(300)]));
-    assert!(trace.diagnostics.is_empty(), "{}", trace.diagnostics);
 }
 
 #[test]

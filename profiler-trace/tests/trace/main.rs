@@ -33,7 +33,6 @@ mod part;
 mod proportion;
 mod resources;
 mod round_trip;
-mod round_trip_kinds;
 mod sentences;
 mod stats;
 mod stats_any;

@@ -238,20 +238,6 @@ fn a_reading_outside_of_a_warp_by_the_timer_is_named() {
     }
 }
 
-#[test]
-fn of_a_warp_of_no_known_kernel_the_missing_counts_are_said() {
-    let mut module = module();
-    module.warps.push(warp(9));
-    module.warps[0].header.kernel = REGION;
-    let mut capture = capture(module);
-    assert_eq!(decode(&capture).lost_unplaced, 3);
-    capture.modules[0].lane_counts.truncate(8 * 30);
-    let trace = decode(&capture);
-    assert_eq!(trace.diagnostics.count(Kind::UnknownKernel), 1);
-    assert_eq!(trace.diagnostics.count(Kind::TruncatedCapture), 1);
-    assert_eq!(trace.lost_unplaced, 3);
-}
-
 /// The frequency is told where cycles were recorded, and where it is known.
 #[test]
 fn the_frequency_is_told() {
