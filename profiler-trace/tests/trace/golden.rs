@@ -249,22 +249,35 @@ fn replays(warps: &[(u32, u64, u64)]) -> Vec<(u32, u32, u64)> {
 
 #[test]
 fn replays_stay_apart_where_a_warp_found_no_slot() {
-    // Block 1 found none in replay 0, block 0 none in replay 2.
-    let seen = replays(&[(0, 100, 110), (0, 200, 210), (1, 201, 211), (1, 301, 311)]);
-    assert_eq!(seen, [(0, 0, 100), (1, 0, 200), (1, 1, 201), (2, 1, 301)]);
-    // In replay 1, block 1 is the first to enter, and in the second wave block 2 comes again.
-    let seen =
-        replays(&[(0, 100, 110), (2, 110, 120), (1, 200, 209), (0, 201, 210), (2, 215, 220)]);
-    assert_eq!(seen, [(0, 0, 100), (0, 2, 110), (1, 0, 201), (1, 1, 200), (1, 2, 215)]);
-    // A replay begins in the step of the timer in which the last warp before entered and left.
-    let seen = replays(&[(0, 110, 120), (0, 100, 110), (1, 110, 110), (1, 111, 121)]);
-    assert_eq!(seen, [(0, 0, 100), (0, 1, 110), (1, 0, 110), (1, 1, 111)]);
-    // In replay 1, the warp that found no slot before enters in the step in which replay 0 ended.
-    let seen = replays(&[(0, 100, 110), (1, 110, 120), (0, 111, 121)]);
-    assert_eq!(seen, [(0, 0, 100), (1, 0, 111), (1, 1, 110)]);
-    // The warp of block 1 says that it left later than it did.
-    let seen = replays(&[(0, 100, 110), (1, 101, 900), (0, 200, 210), (1, 201, 211)]);
-    assert_eq!(seen, [(0, 0, 100), (0, 1, 101), (1, 0, 200), (1, 1, 201)]);
+    for (warps, expected) in [
+        // Block 1 found none in replay 0, block 0 none in replay 2.
+        (
+            &[(0, 100, 110), (0, 200, 210), (1, 201, 211), (1, 301, 311)][..],
+            &[(0, 0, 100), (1, 0, 200), (1, 1, 201), (2, 1, 301)][..],
+        ),
+        // In replay 1, block 1 is the first to enter, and in the second wave block 2 comes again.
+        (
+            &[(0, 100, 110), (2, 110, 120), (1, 200, 209), (0, 201, 210), (2, 215, 220)],
+            &[(0, 0, 100), (0, 2, 110), (1, 0, 201), (1, 1, 200), (1, 2, 215)],
+        ),
+        // A replay begins in the step of the timer in which the last warp before entered and left.
+        (
+            &[(0, 110, 120), (0, 100, 110), (1, 110, 110), (1, 111, 121)],
+            &[(0, 0, 100), (0, 1, 110), (1, 0, 110), (1, 1, 111)],
+        ),
+        // In replay 1, the warp that found no slot before enters in the step in which replay 0 ended.
+        (
+            &[(0, 100, 110), (1, 110, 120), (0, 111, 121)],
+            &[(0, 0, 100), (1, 0, 111), (1, 1, 110)],
+        ),
+        // The warp of block 1 says that it left later than it did.
+        (
+            &[(0, 100, 110), (1, 101, 900), (0, 200, 210), (1, 201, 211)],
+            &[(0, 0, 100), (0, 1, 101), (1, 0, 200), (1, 1, 201)],
+        ),
+    ] {
+        assert_eq!(replays(warps), expected);
+    }
 }
 
 /// As who watches a graph sees it, and what is left where a replay fails.
@@ -471,55 +484,51 @@ fn anchors_in_the_middle_bend_the_map_of_their_sm() {
     }
 }
 
+/// The SM of a warp, when it enters and leaves in milliseconds of the timer, and when it reads both clocks
+/// besides.
+type Stay = (u32, u64, Option<u64>, &'static [u64]);
+
+/// How many stretches of SMs' clocks are unread for long, and the longest in milliseconds.
+fn unread(clock: Clock, stays: &[Stay]) -> Option<(u64, u64)> {
+    let (mut module, ids) = module(Keep::First, 16);
+    for &(sm, entry, exit, readings) in stays {
+        let at = |ms: u64| (2_000_000 * (ms + 1), 1_000_000 * (ms + 1));
+        let mut warp = SyntheticWarp::new(ids.kernel, at(entry).0, at(entry).1);
+        (warp.header.sm, warp.header.record_clock) = (sm, clock);
+        for (cycles, ns) in readings.iter().map(|reading| at(*reading)) {
+            warp.anchor(cycles, ns);
+        }
+        warp.exit = exit.map(at);
+        module.warps.push(warp);
+    }
+    let said = decode(&capture(module)).diagnostics.get(Kind::ClockUnread).copied();
+    said.map(|said| (said.count, said.number))
+}
+
 #[test]
 fn a_clock_that_nobody_reads_for_long_is_said() {
-    // Entry, exit and further readings of warps, in milliseconds of the timer.
-    let trace_of = |clock: Clock, stays: &[(u32, u64, &[u64], Option<u64>)]| {
-        let mut module = SyntheticModule::new(Keep::First, 16);
-        let kernel = module.site(SiteKind::Kernel, "kernel");
-        for &(sm, entry, readings, exit) in stays {
-            let at = |ms: u64| (2_000_000 * (ms + 1), 1_000_000 * (ms + 1));
-            let (cycles, ns) = at(entry);
-            let mut warp = SyntheticWarp::new(kernel, cycles, ns);
-            warp.header.sm = sm;
-            warp.header.record_clock = clock;
-            for reading in readings {
-                let (cycles, ns) = at(*reading);
-                warp.anchor(cycles, ns);
-            }
-            if let Some(exit) = exit {
-                let (cycles, ns) = at(exit);
-                warp.leave(cycles, ns);
-            }
-            module.warps.push(warp);
-        }
-        decode(&capture(module))
-    };
-    let said = |clock, stays: &[(u32, u64, &[u64], Option<u64>)]| {
-        let trace = trace_of(clock, stays);
-        trace.diagnostics.get(Kind::ClockUnread).map(|said| (said.count, said.number))
-    };
-    let unread = |stays: &[(u32, u64, &[u64], Option<u64>)]| said(Clock::Cycles, stays);
-    assert_eq!(unread(&[(0, 0, &[], Some(11))]), Some((1, 11)));
-    assert_eq!(unread(&[(0, 0, &[], Some(10))]), None);
-    assert_eq!(said(Clock::GlobalTimer, &[(0, 0, &[], Some(900))]), None);
-    // Readings of its own, of another warp, and of a warp of another SM.
-    assert_eq!(unread(&[(0, 0, &[10, 20], Some(30))]), None);
-    assert_eq!(unread(&[(0, 0, &[10], Some(40))]), Some((1, 30)));
-    assert_eq!(unread(&[(0, 0, &[], Some(30)), (0, 9, &[], Some(21))]), Some((1, 12)));
-    assert_eq!(unread(&[(0, 0, &[], Some(20)), (0, 10, &[], None)]), None);
-    assert_eq!(unread(&[(0, 0, &[], Some(20)), (1, 10, &[], Some(18))]), Some((1, 20)));
-    assert_eq!(unread(&[(3, 0, &[], Some(50)), (1, 10, &[], Some(90))]), Some((2, 80)));
-    // The longest of several is named, in whatever order the warps of an SM stand.
-    assert_eq!(unread(&[(0, 0, &[40], Some(60))]), Some((1, 40)));
-    let stay = |sm| (sm, 0, &[][..], Some(20));
-    assert_eq!(unread(&[stay(1), stay(0), stay(1)]), Some((2, 20)));
-    // One that entered later and left earlier.
-    assert_eq!(unread(&[(0, 0, &[], Some(50)), (0, 5, &[], Some(6))]), Some((1, 44)));
-    // Between two stays nothing was recorded.
-    assert_eq!(unread(&[(0, 0, &[], Some(5)), (0, 500, &[], Some(505))]), None);
-    assert_eq!(
-        unread(&[(0, 0, &[5], Some(12)), (0, 2, &[], Some(4)), (0, 500, &[], Some(512))]),
-        Some((1, 12))
-    );
+    let stay = |sm| (sm, 0, Some(20), &[][..]);
+    assert_eq!(unread(Clock::GlobalTimer, &[(0, 0, Some(900), &[])]), None);
+    let cases: &[(&[Stay], Option<(u64, u64)>)] = &[
+        (&[(0, 0, Some(11), &[])], Some((1, 11))),
+        (&[(0, 0, Some(10), &[])], None),
+        // Readings of its own, of another warp, and of a warp of another SM.
+        (&[(0, 0, Some(30), &[10, 20])], None),
+        (&[(0, 0, Some(40), &[10])], Some((1, 30))),
+        (&[(0, 0, Some(30), &[]), (0, 9, Some(21), &[])], Some((1, 12))),
+        (&[(0, 0, Some(20), &[]), (0, 10, None, &[])], None),
+        (&[(0, 0, Some(20), &[]), (1, 10, Some(18), &[])], Some((1, 20))),
+        (&[(3, 0, Some(50), &[]), (1, 10, Some(90), &[])], Some((2, 80))),
+        // The longest of several is named, in whatever order the warps of an SM stand.
+        (&[(0, 0, Some(60), &[40])], Some((1, 40))),
+        (&[stay(1), stay(0), stay(1)], Some((2, 20))),
+        // One that entered later and left earlier.
+        (&[(0, 0, Some(50), &[]), (0, 5, Some(6), &[])], Some((1, 44))),
+        // Between two stays nothing was recorded.
+        (&[(0, 0, Some(5), &[]), (0, 500, Some(505), &[])], None),
+        (&[(0, 0, Some(12), &[5]), (0, 2, Some(4), &[]), (0, 500, Some(512), &[])], Some((1, 12))),
+    ];
+    for &(stays, expected) in cases {
+        assert_eq!(unread(Clock::Cycles, stays), expected, "{stays:?}");
+    }
 }
