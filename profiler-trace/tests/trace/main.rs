@@ -6,7 +6,7 @@ mod capture_damage;
 mod capture_file;
 #[path = "../support/captures.rs"]
 mod captures;
-mod chrome_large;
+mod chrome_times;
 #[path = "../support/consistent.rs"]
 mod consistent;
 mod critical_path;

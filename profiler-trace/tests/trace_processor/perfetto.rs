@@ -23,7 +23,6 @@ pub(crate) const TESTS: &[(&str, Test)] = &[
     ("perfetto::facts_of_a_warp_are_on_its_track", facts_of_a_warp_are_on_its_track),
     ("perfetto::values_and_raw_times", values_and_raw_times),
     ("perfetto::weird_names", weird_names),
-    ("perfetto::many_slices_are_small", many_slices_are_small),
     ("perfetto::no_launch", no_launch),
     ("perfetto::odd_times_load", odd_times_load),
 ];
@@ -525,33 +524,6 @@ fn weird_names(context: &Context) -> Result<(), Failed> {
     assert_eq!(answers[0][..6], names);
     assert_eq!(answers[0][6], "a\u{2400}b");
     assert_eq!(answers[1], ["kernel \"k\"\n🚀, launch 0"]);
-    Ok(())
-}
-
-fn many_slices_are_small(context: &Context) -> Result<(), Failed> {
-    const WARPS: u32 = 40;
-    const REGIONS: usize = 2_000;
-    let mut trace = gpu();
-    let kernel = site(&mut trace, SiteKind::Kernel, "gemm");
-    let sites: Vec<_> =
-        (0..20).map(|n| site(&mut trace, SiteKind::Region, &format!("part {n}"))).collect();
-    launch(&mut trace, kernel, [WARPS, 1, 1], 0.0, 1e7);
-    for block in 0..WARPS {
-        let warp = warp(&mut trace, [block, 0, 0], 0, 0.0, 1e7);
-        for at in 0..REGIONS {
-            let start = 100.0 + at as f64 * 1000.0;
-            region(&mut trace, warp, sites[at % sites.len()], 0, start, start + 400.0);
-        }
-    }
-    let (path, bytes) = context.write(&trace, &ExportOptions::default(), Format::Perfetto)?;
-    let summary = context.processor.check(&path)?;
-    std::fs::remove_file(&path)?;
-    let slices = u64::from(WARPS) * (REGIONS as u64 + 1);
-    // Four slices tell about the trace, and one about the launch.
-    assert_eq!((summary.slices, summary.tracks), (slices + 5, u64::from(WARPS) + 1));
-    assert_eq!((summary.processes, summary.unfinished), (1, 0));
-    let each = bytes.len() as f64 / slices as f64;
-    assert!(each <= 28.0, "{each} bytes a slice");
     Ok(())
 }
 
