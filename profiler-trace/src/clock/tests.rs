@@ -355,8 +355,8 @@ impl Wandering {
     fn errors(&self, map: &ClockMap, from: f64, to: f64) -> (f64, f64) {
         let (mut worst, mut worst_length) = (0.0_f64, 0.0_f64);
         for sm in 0..self.ahead.len() as u32 {
-            for probe in 0..20_000_u32 {
-                let ns = from + (to - from - 1_000.0) * f64::from(probe) / 20_000.0;
+            for probe in 0..2_000_u32 {
+                let ns = from + (to - from - 1_000.0) * f64::from(probe) / 2_000.0;
                 let start = self.time(map, sm, ns);
                 worst = worst.max((start - ns).abs());
                 let length = self.time(map, sm, ns + 1_000.0) - start;
@@ -452,11 +452,11 @@ fn a_change_of_frequency_in_the_middle_of_a_launch_is_followed() {
 }
 
 #[test]
-fn a_million_anchors_take_no_quadratic_work() {
+fn many_anchors_take_no_quadratic_work() {
     const LENGTH: f64 = 1e9;
     let gpu = Wandering::new(1, LENGTH, 2.0);
     let anchors: Vec<Anchor> =
-        (0..1_000_000).map(|number| gpu.anchor(0, 1_000.0 + 990.0 * f64::from(number))).collect();
+        (0..200_000).map(|number| gpu.anchor(0, 1_000.0 + 4_950.0 * f64::from(number))).collect();
     let (map, _) = gpu.gpu.fit(&anchors);
     let (worst, _) = gpu.errors(&map, 1_000.0, 9.9e8);
     assert!(worst <= 40.0, "{worst}");

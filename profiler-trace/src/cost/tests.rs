@@ -493,6 +493,8 @@ fn order_stays(before: &Trace, after: &Trace) -> Result<(), proptest::test_runne
 }
 
 proptest::proptest! {
+    #![proptest_config(proptest::prelude::ProptestConfig::with_cases(96))]
+
     /// Whatever a warp records, the times become those of a warp that records nothing.
     #[test]
     fn the_table_explains_all_times(

@@ -98,7 +98,7 @@ fn buffer() -> impl Strategy<Value = (Keep, u32)> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(1000))]
+    #![proptest_config(ProptestConfig::with_cases(300))]
 
     #[test]
     fn both_ways_agree(
@@ -295,10 +295,10 @@ fn lanes_beside_each_other_are_not_mixed_up() {
 fn many_threads_decode_what_one_does() {
     let threads = |count| NonZeroUsize::new(count).unwrap_or(NonZeroUsize::MIN);
     for (_, content) in Content::ALL {
-        let capture = sized(100_000, content).expect("the sites are whole");
+        let capture = sized(30_000, content).expect("the sites are whole");
         let decoder = Decoder::new(&capture).threads(threads(1));
         let trace = decoder.trace();
-        assert_eq!(trace.recorded(), 100_000);
+        assert_eq!(trace.recorded(), 30_000);
         assert_eq!((trace.lost(), trace.warps.len()), (0, decoder.warp_count()));
         // A token that was cut off by the end of the capture is open.
         let open = trace.diagnostics.count(Kind::OpenRegion);

@@ -29,7 +29,7 @@ fn between_readings_of_the_timer_the_tolerance_is_its_step() {
 /// once went through all of them.
 #[test]
 fn waits_before_many_signals_of_their_sm_take_no_time_out_of_proportion() {
-    const COUNT: u64 = 100_000;
+    const COUNT: u64 = 50_000;
     let mut module = SyntheticModule::new(Keep::First, 4 * COUNT as u32);
     let kernel = module.site(SiteKind::Kernel, "k");
     let signal = module.site(SiteKind::Signal, "full");

@@ -5,8 +5,8 @@
 use crate::noise;
 
 use noise::{MODEL, Model, Noise};
-use profiler_trace::diff::{DiffOptions, Unit, diff};
-use profiler_trace::{StatsQuery, Trace};
+use profiler_trace::StatsQuery;
+use profiler_trace::diff::{Diff, DiffOptions, Unit, diff};
 
 const PAIRS: usize = 200;
 
@@ -18,128 +18,55 @@ fn options() -> DiffOptions {
     }
 }
 
-fn pairs(model: Model, count: usize, mut each: impl FnMut(&[Trace], &[Trace])) {
-    for pair in 0..count {
-        let mut noise = Noise::new(pair as u64 + 1);
-        each(&model.side(&mut noise), &model.side(&mut noise));
-    }
+/// What is said of one pair of sides after the other.
+fn rows(a: Model, b: Model, count: usize, options: DiffOptions) -> impl Iterator<Item = Diff> {
+    (1..=count as u64).map(move |pair| {
+        let mut noise = Noise::new(pair);
+        diff(&a.side(&mut noise), &b.side(&mut noise), &options).expect("usable options")
+    })
 }
 
-/// In how many pairs of sides from one distribution the mean has a p-value of 5 % or less.
-fn false_positives(model: Model, options: &DiffOptions, unit: Unit) -> usize {
-    let mut found = 0;
-    pairs(model, PAIRS, |a, b| {
-        let result = diff(a, b, options).expect("usable options");
-        let row = &result.rows[0];
-        assert_eq!(row.units, Some(unit));
-        found += usize::from(row.mean.p.expect("enough units") <= 0.05);
-    });
-    found
-}
-
-#[track_caller]
-fn assert_nominal(found: usize) {
-    assert!((2..=20).contains(&found), "{found} of {PAIRS}");
-}
-
+/// In about 5 % of the pairs of sides from one distribution the mean has a p-value of 5 % or less.
 #[test]
-fn launches_that_differ_by_themselves() {
-    assert_nominal(false_positives(MODEL, &options(), Unit::Launch));
-}
-
-/// What a test does that takes each region for a sample of its own: the reason for units.
-#[test]
-fn regions_as_samples_would_be_wrong_most_of_the_time() {
-    let mut found = 0;
-    pairs(MODEL, PAIRS, |a, b| {
-        let durations = |traces: &[Trace]| -> Vec<f64> {
-            let warps = traces.iter().flat_map(|trace| &trace.warps);
-            let regions = warps.flat_map(|warp| &warp.regions);
-            regions.filter_map(|region| Some(region.end?.ns - region.start.ns)).collect()
-        };
-        let moments = |values: &[f64]| {
-            let count = values.len() as f64;
-            let mean = values.iter().sum::<f64>() / count;
-            let squares: f64 = values.iter().map(|value| (value - mean).powi(2)).sum();
-            (mean, squares / (count - 1.0) / count)
-        };
-        let ((mean_a, of_a), (mean_b, of_b)) = (moments(&durations(a)), moments(&durations(b)));
-        found += usize::from((mean_a - mean_b).abs() / (of_a + of_b).sqrt() > 1.96);
-    });
-    assert!(found > PAIRS / 4, "{found}");
-}
-
-#[test]
-fn captures_that_differ_by_themselves() {
-    let model = Model { captures: 8, launches: 3, of_capture: 0.05, ..MODEL };
-    assert_nominal(false_positives(model, &options(), Unit::Capture));
-}
-
-#[test]
-fn blocks_of_one_launch_that_differ() {
-    let model = Model { launches: 1, blocks: 48, regions: 20, ..MODEL };
-    let model = Model { of_launch: 0.0, ..model };
-    assert_nominal(false_positives(model, &options(), Unit::Block));
-}
-
-/// Blocks of an SM are alike, and SMs are not.
-#[test]
-fn sms_of_one_launch_that_differ() {
-    let model = Model { launches: 1, blocks: 64, sms: 16, regions: 10, ..MODEL };
-    let model = Model { of_launch: 0.0, of_sm: 0.1, ..model };
-    assert_nominal(false_positives(model, &options(), Unit::Sm));
-}
-
-/// Launches that are like those before them.
-#[test]
-fn launches_that_drift() {
-    let model = Model { launches: 96, blocks: 1, regions: 4, launch_memory: 0.6, ..MODEL };
-    let model = Model { of_launch: 0.1, ..model };
-    assert_nominal(false_positives(model, &options(), Unit::Launch));
-}
-
-/// A side of a few launches beside one of many, with more regions each.
-#[test]
-fn sides_of_different_sizes() {
-    let large = Model { launches: 20, regions: 60, ..MODEL };
-    let mut found = 0;
-    for pair in 0..PAIRS {
-        let mut noise = Noise::new(pair as u64 + 1);
-        let (a, b) = (MODEL.side(&mut noise), large.side(&mut noise));
-        let result = diff(&a, &b, &options()).expect("usable options");
-        found += usize::from(result.rows[0].mean.p.expect("enough units") <= 0.05);
-    }
-    assert!((2..=20).contains(&found), "{found} of {PAIRS}");
-}
-
-/// A few launches beside so many that they would be put together if those were not so few.
-#[test]
-fn few_launches_beside_many() {
+fn a_difference_that_is_none_is_rare() {
+    let blocks = Model { launches: 1, of_launch: 0.0, ..MODEL };
+    let drifting = Model { launches: 96, blocks: 1, regions: 4, launch_memory: 0.6, ..MODEL };
     let few = Model { blocks: 1, regions: 4, ..MODEL };
-    let many = Model { launches: 300, ..few };
-    let mut found = 0;
-    for pair in 0..PAIRS {
-        let mut noise = Noise::new(pair as u64 + 1);
-        let (a, b) = (few.side(&mut noise), many.side(&mut noise));
-        let result = diff(&a, &b, &options()).expect("usable options");
-        let row = &result.rows[0];
-        assert_eq!((row.unit_counts, row.group), ((8, 300), 1));
-        found += usize::from(row.mean.p.expect("enough units") <= 0.05);
+    for (a, b, unit, groups) in [
+        // Launches that differ by themselves, and captures, and blocks.
+        (MODEL, None, Unit::Launch, None),
+        (Model { captures: 8, launches: 3, of_capture: 0.05, ..MODEL }, None, Unit::Capture, None),
+        (Model { blocks: 48, regions: 20, ..blocks }, None, Unit::Block, None),
+        // Blocks of an SM are alike, and SMs are not.
+        (Model { blocks: 64, sms: 16, regions: 10, of_sm: 0.1, ..blocks }, None, Unit::Sm, None),
+        // Launches that are like those before them.
+        (Model { of_launch: 0.1, ..drifting }, None, Unit::Launch, None),
+        // A side of a few launches beside one of many, with more regions each.
+        (MODEL, Some(Model { launches: 20, regions: 60, ..MODEL }), Unit::Launch, None),
+        // A few launches beside so many that they would be put together if those were not so few.
+        (few, Some(Model { launches: 300, ..few }), Unit::Launch, Some(((8, 300), 1))),
+    ] {
+        let found = rows(a, b.unwrap_or(a), PAIRS, options()).filter(|result| {
+            let row = &result.rows[0];
+            assert_eq!(row.units, Some(unit));
+            assert!(groups.is_none_or(|groups| groups == (row.unit_counts, row.group)));
+            row.mean.p.expect("enough units") <= 0.05
+        });
+        let found = found.count();
+        assert!((2..=20).contains(&found), "{unit:?}: {found} of {PAIRS}");
     }
-    assert_nominal(found);
 }
 
 /// Of 12 regions that are all the same, hardly ever is one reported.
 #[test]
 fn many_regions_without_a_change() {
     let model = Model { names: 12, regions: 6, blocks: 4, ..MODEL };
-    let mut found = 0;
-    pairs(model, 60, |a, b| {
-        let result = diff(a, b, &options()).expect("usable options");
+    let found = rows(model, model, 60, options()).filter(|result| {
         assert_eq!(result.rows.len(), 12);
-        found += usize::from(result.changed().next().is_some());
+        result.changed().next().is_some()
     });
     // 3 are expected at most; more than 8 have a chance of 1 in 200.
+    let found = found.count();
     assert!(found <= 8, "{found} of 60");
 }
 
@@ -147,16 +74,12 @@ fn many_regions_without_a_change() {
 #[test]
 fn five_percent_are_found() {
     let model = Model { launches: 40, ..MODEL };
+    let options = DiffOptions { min_effect: 0.01, ..options() };
     let slower = Model { scale: 1.05, ..model };
-    let mut found = 0;
-    const COUNT: usize = 100;
-    for pair in 0..COUNT {
-        let mut noise = Noise::new(pair as u64 + 1);
-        let (a, b) = (model.side(&mut noise), slower.side(&mut noise));
-        let options = DiffOptions { min_effect: 0.01, ..options() };
-        let result = diff(&a, &b, &options).expect("usable options");
-        let row = &result.rows[0];
-        found += usize::from(row.mean.is_change && row.mean.absolute > 0.0);
-    }
-    assert!(found >= 95, "{found} of {COUNT}");
+    let is_found = |result: &Diff| {
+        let mean = &result.rows[0].mean;
+        mean.is_change && mean.absolute > 0.0
+    };
+    let found = rows(model, slower, 100, options).filter(is_found).count();
+    assert!(found >= 95, "{found} of 100");
 }

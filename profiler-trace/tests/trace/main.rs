@@ -10,7 +10,6 @@ mod chrome_times;
 #[path = "../support/consistent.rs"]
 mod consistent;
 mod critical_path;
-mod crossing;
 mod decode_scale;
 mod diff;
 mod diff_rates;
@@ -35,7 +34,6 @@ mod resources;
 mod round_trip;
 mod sentences;
 mod stats;
-mod stats_any;
 mod stats_query;
 mod streamed;
 #[path = "../support/mod.rs"]

@@ -56,18 +56,6 @@ fn figures_of_ten_durations() {
 }
 
 #[test]
-fn nearest_rank_takes_the_95th_of_100() {
-    let (mut trace, load) = ten_loads();
-    trace.warps[0].regions.clear();
-    for length in (1..=100).rev() {
-        region(&mut trace, 0, load, 0, 0.0, f64::from(length));
-    }
-    let stats = trace.stats();
-    let load = stats.get("load").expect("a row");
-    assert_eq!((load.ns.p50, load.ns.p95, load.ns.p99, load.ns.max), (50.0, 95.0, 99.0, 100.0));
-}
-
-#[test]
 fn share_counts_only_warps_that_could_record() {
     for (strategy, warps) in [
         (Strategy::Warp, 4),

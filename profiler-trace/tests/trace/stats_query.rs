@@ -116,16 +116,6 @@ fn crossing_regions_enclose_neither() {
 }
 
 #[test]
-fn rows_of_each_sm() {
-    let trace = nested();
-    let stats = trace.stats_of(&StatsQuery::new().by(GroupBy::Sm).name("mma").kernel("g*"));
-    let found: Vec<_> = stats.rows.iter().map(|row| (row.place.sm, row.count, row.warps)).collect();
-    // Blocks 0 and 1 ran on SMs 0 and 1.
-    assert_eq!(found, [(Some(0), 12, 4), (Some(1), 12, 4)]);
-    assert!(whole(&stats).contains("gemm, SM 1"), "{stats}");
-}
-
-#[test]
 fn filters_of_one_kind_add_and_of_two_must_all_hold() {
     let trace = nested();
     let count = |query: StatsQuery| {
@@ -269,15 +259,4 @@ fn ranges_are_kept_as_ranges() {
         assert!(stats.notes.iter().any(|note| note == wanted), "{wanted}\n{:#?}", stats.notes);
     }
     assert_eq!(stats.unmet.len(), 4);
-}
-
-/// Whatever the grouping, no region is lost or counted twice.
-#[test]
-fn all_groupings_have_all_regions() {
-    let trace = nested();
-    let whole: u64 = trace.stats().rows.iter().map(|row| row.count).sum();
-    for by in [GroupBy::Path, GroupBy::Launch, GroupBy::Sm, GroupBy::Block, GroupBy::Warp] {
-        let stats = trace.stats_by(by);
-        assert_eq!(stats.rows.iter().map(|row| row.count).sum::<u64>(), whole, "{by:?}");
-    }
 }

@@ -115,6 +115,8 @@ fn lanes_of_the_emulator_have_clocks_of_their_own() {
 }
 
 proptest::proptest! {
+    #![proptest_config(proptest::prelude::ProptestConfig::with_cases(48))]
+
     /// Whatever all lanes record together, it becomes what one lane's would.
     #[test]
     fn lanes_agree_with_one_lane(

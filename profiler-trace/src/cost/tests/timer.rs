@@ -202,6 +202,8 @@ fn what_was_read_in_no_known_order_does_not_add_up() {
 }
 
 proptest::proptest! {
+    #![proptest_config(proptest::prelude::ProptestConfig::with_cases(96))]
+
     /// What lanes stamp at one time they share, in nanoseconds and ticks alike.
     #[test]
     fn lanes_that_record_alike_get_the_same_times(

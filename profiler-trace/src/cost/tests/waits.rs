@@ -144,6 +144,8 @@ fn of_stamps_at_one_time_what_ends_is_the_first_and_what_begins_the_last() {
 }
 
 proptest::proptest! {
+    #![proptest_config(proptest::prelude::ProptestConfig::with_cases(96))]
+
     /// Between two stamps of any program: exact beyond the reach of a record, and within it never
     /// longer than the work, nor shorter by more than the longest wait.
     #[test]
