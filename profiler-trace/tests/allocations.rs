@@ -292,12 +292,9 @@ fn stats(decoder: &Decoder<'_>, by: GroupBy) {
 fn statistics_allocate_nothing_for_a_record() {
     // Each warp of the small captures has an SM, a block and rows of its own.
     let (of_row, of_warp_rows) = (SITES, SITES * u64::from(WARPS));
-    let steps: [(&str, Step, u64, u64); 7] = [
+    let steps: [(&str, Step, u64, u64); 4] = [
         ("site", |_, decoder| stats(decoder, GroupBy::Site), of_row, 18),
-        ("path", |_, decoder| stats(decoder, GroupBy::Path), of_row, 18),
-        ("launch", |_, decoder| stats(decoder, GroupBy::Launch), of_row, 18),
         ("sm", |_, decoder| stats(decoder, GroupBy::Sm), of_warp_rows, 20),
-        ("block", |_, decoder| stats(decoder, GroupBy::Block), of_warp_rows, 60),
         ("warp", |_, decoder| stats(decoder, GroupBy::Warp), of_warp_rows, 60),
         (
             "a side of a comparison",

@@ -7,9 +7,8 @@ use std::path::Path;
 use captures::{file, of_warps, small};
 use profiler_trace::synthetic::{Keep, SyntheticModule};
 use profiler_trace::{
-    Buffer, Capture, CaptureEnd, DeviceInfo, FormCosts, HostCapture, HostCost,
-    KernelResources, ModuleCapture, RecordCost, ResourceEffect, StampCost, StampWait, StampWaits,
-    decode,
+    Buffer, Capture, CaptureEnd, DeviceInfo, FormCosts, HostCapture, HostCost, KernelResources,
+    ModuleCapture, RecordCost, ResourceEffect, StampCost, StampWait, StampWaits, decode,
 };
 use profiler_wire::descriptor::{self, Lost};
 use profiler_wire::{Descriptor, SiteEntry, SiteKind, Strategy as Recorder};

@@ -1,6 +1,6 @@
 //! How often the comparison is wrong: many pairs of sides from one distribution, and from two.
 //! All is seeded, so each run has the same counts. The bounds are where a test at 5 % lies with
-//! 200 pairs: 10 are expected, and more than 20 or fewer than 2 have a chance of 1 in 500 each.
+//! 100 pairs: 5 are expected, and more than 12 or none have a chance of less than 1 in 100 each.
 
 use crate::noise;
 
@@ -8,7 +8,7 @@ use noise::{MODEL, Model, Noise};
 use profiler_trace::StatsQuery;
 use profiler_trace::diff::{Diff, DiffOptions, Unit, diff};
 
-const PAIRS: usize = 200;
+const PAIRS: usize = 100;
 
 fn options() -> DiffOptions {
     DiffOptions {
@@ -53,7 +53,7 @@ fn a_difference_that_is_none_is_rare() {
             row.mean.p.expect("enough units") <= 0.05
         });
         let found = found.count();
-        assert!((2..=20).contains(&found), "{unit:?}: {found} of {PAIRS}");
+        assert!((1..=12).contains(&found), "{unit:?}: {found} of {PAIRS}");
     }
 }
 
@@ -80,6 +80,6 @@ fn five_percent_are_found() {
         let mean = &result.rows[0].mean;
         mean.is_change && mean.absolute > 0.0
     };
-    let found = rows(model, slower, 100, options).filter(is_found).count();
-    assert!(found >= 95, "{found} of 100");
+    let found = rows(model, slower, 60, options).filter(is_found).count();
+    assert!(found >= 56, "{found} of 60");
 }

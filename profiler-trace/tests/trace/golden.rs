@@ -1,9 +1,7 @@
 //! Captures of known content, and what must be said of them.
 
 use profiler_trace::synthetic::{Keep, SyntheticModule, SyntheticWarp};
-use profiler_trace::{
-    Capture, CaptureEnd, DiagnosticKind as Kind, Trace, Value, Warp, decode,
-};
+use profiler_trace::{Capture, CaptureEnd, DiagnosticKind as Kind, Trace, Value, Warp, decode};
 use profiler_wire::SiteKind;
 use profiler_wire::header::{self, Clock};
 use profiler_wire::record::{RecordKind, stamp, tag};
@@ -226,21 +224,27 @@ fn replays_of_a_graph_are_told_apart() {
     }
 }
 
-/// Decodes warps of one grid, of these blocks, in the kernel from one microsecond to another; gives
-/// the replay and the microsecond of entry of each, by block.
-fn replays(warps: &[(u32, u64, u64)]) -> Vec<(u32, u32, u64)> {
+/// Warps of one grid, of these blocks, in the kernel from one microsecond to another.
+fn graph(warps: &[(u32, u64, Option<u64>)]) -> Capture {
     let (mut module, ids) = module(Keep::First, 4);
     for &(block, entry, exit) in warps {
         let mut warp = SyntheticWarp::new(ids.kernel, 2_000 * entry, 1_000 * entry);
         warp.header.block = [block, 0, 0];
         warp.header.grid_dim = [3, 1, 1];
-        warp.mark(ids.mark, None, 2_000 * entry + 1).leave(2_000 * exit, 1_000 * exit);
+        warp.begin(ids.region, None, 2_000 * entry);
+        if let Some(exit) = exit {
+            warp.end(ids.region, None, 2_000 * exit).leave(2_000 * exit, 1_000 * exit);
+        }
         module.warps.push(warp);
     }
-    let trace = decode(&capture(module));
-    let mut seen: Vec<_> = trace
-        .warps
-        .iter()
+    capture(module)
+}
+
+/// The replay and the microsecond of entry of each warp, by block.
+fn replays(warps: &[(u32, u64, u64)]) -> Vec<(u32, u32, u64)> {
+    let left = warps.iter().map(|&(block, entry, exit)| (block, entry, Some(exit)));
+    let trace = decode(&graph(&left.collect::<Vec<_>>()));
+    let mut seen: Vec<_> = (trace.warps.iter())
         .map(|warp| (trace.launches[warp.launch].replay, warp.block[0], warp.entry.ticks / 2_000))
         .collect();
     seen.sort_unstable();
@@ -266,10 +270,7 @@ fn replays_stay_apart_where_a_warp_found_no_slot() {
             &[(0, 0, 100), (0, 1, 110), (1, 0, 110), (1, 1, 111)],
         ),
         // In replay 1, the warp that found no slot before enters in the step in which replay 0 ended.
-        (
-            &[(0, 100, 110), (1, 110, 120), (0, 111, 121)],
-            &[(0, 0, 100), (1, 0, 111), (1, 1, 110)],
-        ),
+        (&[(0, 100, 110), (1, 110, 120), (0, 111, 121)], &[(0, 0, 100), (1, 0, 111), (1, 1, 110)]),
         // The warp of block 1 says that it left later than it did.
         (
             &[(0, 100, 110), (1, 101, 900), (0, 200, 210), (1, 201, 211)],
@@ -283,21 +284,10 @@ fn replays_stay_apart_where_a_warp_found_no_slot() {
 /// As who watches a graph sees it, and what is left where a replay fails.
 #[test]
 fn a_replay_that_has_not_ended_is_a_launch_of_its_own() {
-    let (mut module, ids) = module(Keep::First, 4);
-    for (block, entry, exit) in
-        [(0, 100, Some(110)), (1, 101, Some(112)), (1, 200, None), (0, 201, None), (2, 202, None)]
-    {
-        let mut warp = SyntheticWarp::new(ids.kernel, 2_000 * entry, 1_000 * entry);
-        warp.header.block = [block, 0, 0];
-        warp.header.grid_dim = [3, 1, 1];
-        warp.begin(ids.region, None, 2_000 * entry + 1);
-        if let Some(exit) = exit {
-            warp.end(ids.region, None, 2_000 * exit - 1).leave(2_000 * exit, 1_000 * exit);
-        }
-        module.warps.push(warp);
-    }
+    let warps =
+        [(0, 100, Some(110)), (1, 101, Some(112)), (1, 200, None), (0, 201, None), (2, 202, None)];
     for end in [CaptureEnd::Running, CaptureEnd::Failed { code: 719 }] {
-        let mut capture = capture(module.clone());
+        let mut capture = graph(&warps);
         capture.end = end;
         let trace = decode(&capture);
         let is_open = |warp: &Warp| warp.regions.iter().all(|region| region.end.is_none());

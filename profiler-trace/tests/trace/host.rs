@@ -4,8 +4,8 @@ use crate::captures;
 
 use profiler_trace::synthetic::{Keep, SyntheticModule, SyntheticWarp};
 use profiler_trace::{
-    Capture, ClockPair, ExportOptions, HostCapture, HostRecord, HostSpan, HostSpanKind,
-    Trace, decode,
+    Capture, ClockPair, ExportOptions, HostCapture, HostRecord, HostSpan, HostSpanKind, Trace,
+    decode,
 };
 use profiler_wire::SiteKind;
 use profiler_wire::site::SiteEntry;
@@ -129,11 +129,7 @@ fn where_the_order_is_not_certain_no_call_leads_anywhere() {
 }
 
 #[test]
-fn a_file_without_the_host_is_read_and_one_with_nonsense_refused() {
-    let without = Capture { host: HostCapture::default(), ..capture() };
-    let (read, damage) =
-        Capture::read_from(captures::file(&without).as_slice()).expect("a whole file");
-    assert_eq!((&read, damage.len()), (&without, 0));
+fn a_file_with_a_host_of_nonsense_is_refused() {
     let mut wrong = capture();
     wrong.host.clock.reverse();
     let error =

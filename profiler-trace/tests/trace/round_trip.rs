@@ -218,7 +218,9 @@ fn run(program: &[Step], entry: Entry, warp: &mut SyntheticWarp) -> (Vec<Unit>, 
                     Value::Unsigned(value) => {
                         warp.range_unsigned(site, start(length), at, value as u16)
                     }
-                    Value::Signed(value) => warp.range_signed(site, start(length), at, value as i16),
+                    Value::Signed(value) => {
+                        warp.range_signed(site, start(length), at, value as i16)
+                    }
                     Value::Float(_) => panic!("no record holds it"),
                 };
                 What::WithValue(site, value, start(length))

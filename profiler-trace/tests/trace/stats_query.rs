@@ -133,27 +133,6 @@ fn filters_of_one_kind_add_and_of_two_must_all_hold() {
 }
 
 #[test]
-fn side_by_side_windows_add_up() {
-    let trace = nested();
-    let whole = trace.stats();
-    for edge in [5.0, 10.0, 60.0, 350.0, 1210.5, 2399.0] {
-        let early = trace.stats_of(&StatsQuery::new().window_ns(0.0..edge));
-        let late = trace.stats_of(&StatsQuery::new().window_ns(edge..3000.0));
-        for row in &whole.rows {
-            let of = |stats: &Stats| {
-                let same = |of: &&profiler_trace::SiteStats| {
-                    (of.kernel, of.site) == (row.kernel, row.site)
-                };
-                stats.rows.iter().find(same).map_or((0, 0.0), |row| (row.count, row.ns.total))
-            };
-            let ((early, early_ns), (late, late_ns)) = (of(&early), of(&late));
-            assert_eq!(early + late, row.count, "{} at {edge}", row.name);
-            assert_eq!(early_ns + late_ns, row.ns.total, "{} at {edge}", row.name);
-        }
-    }
-}
-
-#[test]
 fn a_window_is_named_in_figures_that_can_be_read() {
     let trace = nested();
     for (window, wanted) in [

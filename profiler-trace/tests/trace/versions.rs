@@ -69,7 +69,9 @@ fn summary(trace: &Trace) -> String {
         }
     }
     line(format!("{} arrows", trace.edges.len()));
-    line(trace.diagnostics.to_string());
+    for said in &trace.diagnostics.list {
+        line(format!("{} {} {} {:?}", said.kind.name(), said.count, said.number, said.place));
+    }
     text
 }
 
