@@ -30,7 +30,7 @@ fn tracks(count: u32, leaves: bool) -> Capture {
 /// With a pass over all that the warp recorded for each of its tracks, this would take hours.
 #[test]
 fn a_warp_may_write_to_as_many_tracks_as_it_has_records() {
-    const RECORDS: u32 = 40_000;
+    const RECORDS: u32 = 15_000;
     let options = ExportOptions { counters: false, ..ExportOptions::default() };
     for leaves in [true, false] {
         let capture = tracks(RECORDS, leaves);
