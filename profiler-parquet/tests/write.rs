@@ -134,7 +134,8 @@ fn errors_of_the_writer_are_returned() {
     let decoder = Decoder::new(&capture);
     let to_parquet = ParquetOptions { rows_per_group: GROUP, ..ParquetOptions::default() };
     let to_arrow = ArrowOptions { rows_per_batch: GROUP, ..ArrowOptions::default() };
-    let ways: [&dyn Fn(&mut (dyn Write + Send)) -> Result<u64, WriteError>; 4] = [
+    type Way<'t> = &'t dyn Fn(&mut (dyn Write + Send)) -> Result<u64, WriteError>;
+    let ways: [Way<'_>; 4] = [
         &|writer| Ok(write_parquet(&trace, writer, &to_parquet)?.bytes),
         &|writer| Ok(write_arrow(&trace, writer, &to_arrow)?.bytes),
         &|writer| Ok(decode_to_parquet(&decoder, writer, &to_parquet)?.0.bytes),
@@ -156,7 +157,8 @@ fn errors_of_the_writer_are_returned() {
 
 #[test]
 fn an_index_that_leads_nowhere_is_named() {
-    let cases: [(fn(&mut Trace), &str); 6] = [
+    type Change = fn(&mut Trace);
+    let cases: [(Change, &str); 6] = [
         (
             |trace| trace.warps[3].regions[1].site = SiteIndex(99),
             "warp 3 .. site 99, and there are 13",

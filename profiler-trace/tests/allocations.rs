@@ -207,23 +207,6 @@ fn check(
     }
 }
 
-/// What the figures of this file rest on.
-#[test]
-fn a_buffer_that_doubles_is_counted_each_time() {
-    let push = |count: u64| {
-        let mut buffer = Vec::new();
-        (0..count).for_each(|number| buffer.push(number));
-        black_box(buffer);
-    };
-    // For 4, 8, 16, 32, 64 and 128.
-    assert_eq!(allocations(|| push(100)), 6);
-    for count in 4..200 {
-        let grown = allocations(|| push(TIMES * count)) - allocations(|| push(count));
-        assert!((DOUBLINGS - 1..=DOUBLINGS).contains(&grown), "{count}: {grown}");
-    }
-    assert_eq!(allocations(|| drop(black_box(Vec::<u64>::new()))), 0);
-}
-
 const VISITS: [(&str, Step); 3] = [
     ("pair", |_, decoder| {
         decoder.each_warp(|records| {

@@ -499,7 +499,8 @@ fn unread(clock: Clock, stays: &[Stay]) -> Option<(u64, u64)> {
 fn a_clock_that_nobody_reads_for_long_is_said() {
     let stay = |sm| (sm, 0, Some(20), &[][..]);
     assert_eq!(unread(Clock::GlobalTimer, &[(0, 0, Some(900), &[])]), None);
-    let cases: &[(&[Stay], Option<(u64, u64)>)] = &[
+    type Said = Option<(u64, u64)>;
+    let cases: &[(&[Stay], Said)] = &[
         (&[(0, 0, Some(11), &[])], Some((1, 11))),
         (&[(0, 0, Some(10), &[])], None),
         // Readings of its own, of another warp, and of a warp of another SM.

@@ -250,7 +250,8 @@ fn selects_nothing(change: impl Fn(&mut Capture)) -> bool {
 
 #[test]
 fn a_selection_that_took_nothing_is_said_of_its_module() {
-    let selections: [(fn(&mut Descriptor), bool); 8] = [
+    type Select = fn(&mut Descriptor);
+    let selections: [(Select, bool); 8] = [
         (|descriptor| descriptor.warp_mask = 1, true),
         (|descriptor| descriptor.warp_mask = !(1 << 31), true),
         (|descriptor| descriptor.block_first = 1, true),

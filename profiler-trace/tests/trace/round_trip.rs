@@ -214,6 +214,7 @@ fn run(program: &[Step], entry: Entry, warp: &mut SyntheticWarp) -> (Vec<Unit>, 
                 What::Range(site, track, start(length))
             }
             What::WithValue(site, value, length) => {
+                attached_to = site;
                 match value {
                     Value::Unsigned(value) => {
                         warp.range_unsigned(site, start(length), at, value as u16)
@@ -226,6 +227,7 @@ fn run(program: &[Step], entry: Entry, warp: &mut SyntheticWarp) -> (Vec<Unit>, 
                 What::WithValue(site, value, start(length))
             }
             What::Open(site, track, length) => {
+                attached_to = site;
                 warp.open(site, track, start(length), at);
                 What::Open(site, track, start(length))
             }
@@ -235,6 +237,7 @@ fn run(program: &[Step], entry: Entry, warp: &mut SyntheticWarp) -> (Vec<Unit>, 
                 What::Watched(site, track, start(length))
             }
             What::Begin(site, track) => {
+                attached_to = site;
                 warp.begin(site, track, at);
                 what
             }

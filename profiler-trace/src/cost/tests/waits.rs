@@ -110,7 +110,8 @@ fn the_reach_of_a_record_is_the_longest_wait() {
     // In memory of the host a region's begin is a record.
     let alone = |work| region(work).to_vec();
     let StampWaits { end, record, .. } = waits();
-    let cases: [(&dyn Fn(u64) -> Vec<Step>, StampWait, bool); 3] =
+    type Steps<'s> = &'s dyn Fn(u64) -> Vec<Step>;
+    let cases: [(Steps<'_>, StampWait, bool); 3] =
         [(&after_a_record, record, false), (&after_a_region, end, false), (&alone, end, true)];
     for (steps, wait, hosted) in cases {
         let buffer = if hosted { Buffer::Host } else { Buffer::Global };
