@@ -90,7 +90,7 @@ fn group() -> impl Strategy<Value = GroupBy> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(384))]
+    #![proptest_config(ProptestConfig::with_cases(256))]
 
     #[test]
     fn altered_bytes(

@@ -188,7 +188,7 @@ fn require_equal_without_cost(capture: &mut Capture) {
 #[test]
 fn every_format_of_every_content() {
     let captures =
-        Content::ALL.map(|(_, content)| sized(4_000, content).expect("the sites are whole"));
+        Content::ALL.map(|(_, content)| sized(1_500, content).expect("the sites are whole"));
     for capture in captures.into_iter().chain([varied(), captures::small(), Capture::default()]) {
         let decoder = Decoder::new(&capture);
         let trace = decoder.trace();
@@ -235,7 +235,7 @@ fn every_format_without_what_recording_cost() {
     crossed.record_cost = Some(RecordCost::uniform(400.0, 900.0));
     let odd = Decoder::new(&crossed).subtract_record_cost().outline().diagnostics;
     assert!(odd.count(DiagnosticKind::CostExceedsDuration) > 0, "{odd}");
-    let mixed = sized(1_000, Content::Mixed).expect("the sites are whole");
+    let mixed = sized(400, Content::Mixed).expect("the sites are whole");
     for mut capture in [mixed, varied(), captures::small(), Capture::default()] {
         require_equal_without_cost(&mut capture);
     }
@@ -280,7 +280,7 @@ const PARTS: [Takes; 7] = [
 
 #[test]
 fn a_part_is_what_the_whole_has_of_it() {
-    let mixed = sized(1_000, Content::Mixed).expect("the sites are whole");
+    let mixed = sized(400, Content::Mixed).expect("the sites are whole");
     let mut lost_edges = 0;
     for mut capture in [mixed, varied(), captures::small(), Capture::default()] {
         capture.record_cost = Some(RecordCost::uniform(5.0, 20.0));
@@ -385,7 +385,7 @@ fn the_varied_capture_is_varied() {
 
 #[test]
 fn what_is_watched_ends_where_it_said() {
-    for capture in [sized(1_000, Content::Mixed).expect("the sites are whole"), varied()] {
+    for capture in [sized(400, Content::Mixed).expect("the sites are whole"), varied()] {
         let decoder = Decoder::new(&capture);
         let trace = decoder.trace();
         let ends = |name: &str, work: &mut dyn FnMut()| {
