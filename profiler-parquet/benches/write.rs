@@ -1,5 +1,5 @@
 //! How fast tables are written: regions a second, to a writer that only counts, so that no disk is
-//! measured. The traces are those of the example `measure`.
+//! measured.
 
 #[path = "../tests/support/mod.rs"]
 mod support;

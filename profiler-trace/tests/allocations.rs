@@ -182,9 +182,6 @@ fn measured(content: Content, step: Step) -> [u64; 3] {
 
 /// Warps that the capture with more warps has more.
 const MORE_WARPS: u64 = (TIMES - 1) * WARPS as u64;
-/// Parts that the capture with more records has more, over all warps.
-const MORE_PARTS: u64 = (TIMES - 1) * PARTS * WARPS as u64;
-
 /// Requires that a step allocates nothing for a record: that with more of them it allocates no more than
 /// its buffers take to grow, and with more warps no more than so many `of_warp` for each. It decodes all
 /// warps so many times, and has so many `buffers` of its own.
@@ -207,31 +204,6 @@ fn check(
         assert!(more_records <= few + DOUBLINGS * buffers, "{figures}");
         // Their tables double as well.
         assert!(more_warps <= few + of_warp * MORE_WARPS + 10 * DOUBLINGS, "{figures}");
-    }
-}
-
-/// What the figures of this file rest on.
-#[test]
-fn a_buffer_that_doubles_is_counted_each_time() {
-    let push = |count: u64| {
-        let mut buffer = Vec::new();
-        (0..count).for_each(|number| buffer.push(number));
-        black_box(buffer);
-    };
-    // For 4, 8, 16, 32, 64 and 128.
-    assert_eq!(allocations(|| push(100)), 6);
-    for count in 4..200 {
-        let grown = allocations(|| push(TIMES * count)) - allocations(|| push(count));
-        assert!((DOUBLINGS - 1..=DOUBLINGS).contains(&grown), "{count}: {grown}");
-    }
-    assert_eq!(allocations(|| drop(black_box(Vec::<u64>::new()))), 0);
-}
-
-#[test]
-fn nothing_is_read_of_the_records_before_they_are_decoded() {
-    for content in CONTENTS {
-        let [few, more, _] = measured(content, |capture, _| drop(one_thread(capture)));
-        assert_eq!(few, more, "{content:?}");
     }
 }
 
@@ -303,12 +275,9 @@ fn stats(decoder: &Decoder<'_>, by: GroupBy) {
 fn statistics_allocate_nothing_for_a_record() {
     // Each warp of the small captures has an SM, a block and rows of its own.
     let (of_row, of_warp_rows) = (SITES, SITES * u64::from(WARPS));
-    let steps: [(&str, Step, u64, u64); 7] = [
+    let steps: [(&str, Step, u64, u64); 4] = [
         ("site", |_, decoder| stats(decoder, GroupBy::Site), of_row, 18),
-        ("path", |_, decoder| stats(decoder, GroupBy::Path), of_row, 18),
-        ("launch", |_, decoder| stats(decoder, GroupBy::Launch), of_row, 18),
         ("sm", |_, decoder| stats(decoder, GroupBy::Sm), of_warp_rows, 20),
-        ("block", |_, decoder| stats(decoder, GroupBy::Block), of_warp_rows, 60),
         ("warp", |_, decoder| stats(decoder, GroupBy::Warp), of_warp_rows, 60),
         (
             "a side of a comparison",
@@ -402,30 +371,6 @@ fn stacks_allocate_nothing_for_a_region() {
     }
 }
 
-/// What does allocate for a record: for each part at most so often. These are bounds of what is, none of
-/// what must be.
-#[test]
-fn what_allocates_for_a_record_does_so_a_few_times() {
-    let [(_, perfetto), _, (_, chrome)] = TIMELINES;
-    for (name, content, step, most) in [
-        // An object, its members and their text.
-        ("chrome", Content::Values, chrome, 15.0),
-        ("chrome", Content::HeldValues, chrome, 15.0),
-        ("chrome", Content::MarkValues, chrome, 13.0),
-        // A list of the arrows that begin or end there, its copy, and the list of messages of the key.
-        ("perfetto", Content::Signals, perfetto, 3.0),
-        ("chrome", Content::Signals, chrome, 23.0),
-    ] {
-        let [few, more_records, _] = measured(content, step);
-        let each = (more_records - few) as f64 / MORE_PARTS as f64;
-        let of_buffers = 64 * DOUBLINGS;
-        assert!(
-            more_records - few <= (most * MORE_PARTS as f64) as u64 + of_buffers,
-            "{name} of {content:?}: {few}, {more_records}, {each} for each part"
-        );
-    }
-}
-
 /// Warps of the captures of which it is measured what is held at once: of the second ten times as many.
 const HELD_WARPS: [u32; 2] = [2, 20];
 /// Parts of each of them. So many that two bytes for each are more than [`HELD_OF_WARP`].
@@ -461,46 +406,12 @@ fn of_outline(content: Content) -> u64 {
     }
 }
 
-/// Exporters begin with an outline, and then let go of what it took.
+/// No copy is held of what is written, nor are regions in an outline: exporters begin with one, and then let
+/// go of what it took.
 #[test]
-fn outlines_hold_no_regions() {
-    for content in CONTENTS {
-        let outline: Step = |_, decoder| drop(black_box(decoder.outline()));
-        check_held("outline", content, outline, of_outline(content));
-    }
-}
-
-#[test]
-fn timelines_hold_no_copy_of_what_they_are_written_from() {
-    let steps: [(&str, Step); 3] = [
-        ("perfetto", |_, decoder| {
-            let written = decoder.write_perfetto_to(io::sink(), &ExportOptions::default());
-            written.expect("a sink takes everything");
-        }),
-        ("perfetto, gzip", |_, decoder| {
-            let options = ExportOptions { gzip: true, ..ExportOptions::default() };
-            decoder.write_perfetto_to(io::sink(), &options).expect("a sink takes everything");
-        }),
-        ("chrome", |_, decoder| {
-            let written = decoder.write_chrome_to(io::sink(), &ExportOptions::default());
-            written.expect("a sink takes everything");
-        }),
-    ];
-    for (name, step) in steps {
-        for content in CONTENTS {
-            let of_part = match content {
-                // All of a track that warps share, as regions and as items of its rows.
-                Content::Tracks => 240,
-                content => of_outline(content),
-            };
-            check_held(name, content, step, of_part);
-        }
-    }
-}
-
-#[test]
-fn stacks_and_tables_of_events_hold_no_copy_of_what_they_are_written_from() {
-    let others: [(&str, Step); 2] = [
+fn what_is_written_while_decoding_holds_no_copy() {
+    let others: [(&str, Step); 3] = [
+        ("outline", |_, decoder| drop(black_box(decoder.outline()))),
         ("folded by warp", |_, decoder| {
             let written = decoder.write_folded_to(io::sink(), StackGroup::Warp);
             written.expect("a sink takes everything");
@@ -512,8 +423,16 @@ fn stacks_and_tables_of_events_hold_no_copy_of_what_they_are_written_from() {
             written.expect("memory takes everything");
         }),
     ];
-    for (name, step) in STACKS.into_iter().chain(EVENTS).chain(others) {
-        for content in CONTENTS {
+    for content in CONTENTS {
+        for (name, step) in TIMELINES {
+            let of_part = match content {
+                // All of a track that warps share, as regions and as items of its rows.
+                Content::Tracks => 240,
+                content => of_outline(content),
+            };
+            check_held(name, content, step, of_part);
+        }
+        for (name, step) in STACKS.into_iter().chain(EVENTS).chain(others) {
             check_held(name, content, step, of_outline(content));
         }
     }

@@ -4,7 +4,6 @@ use std::num::NonZeroUsize;
 
 use libtest_mimic::Failed;
 use profiler_parquet::{ArrowOptions, Compression, ParquetOptions, schema};
-use profiler_test_tools::synthetic::{Keep, SyntheticModule, SyntheticWarp};
 use profiler_trace::{
     HostSpan, HostSpanKind, HostThread, Mark, MarkIndex, Region, SiteIndex, Time, Trace, Value,
     Warp,
@@ -14,7 +13,7 @@ use profiler_wire::header::Clock;
 use serde_json::{Map, Value as Json, json};
 
 use crate::Test;
-use crate::reader::{Reader, Table, exact, number};
+use crate::reader::{Reader, Table, exact};
 use crate::support::{many_regions, zoo};
 
 pub(crate) const TESTS: &[(&str, Test)] = &[
@@ -24,7 +23,6 @@ pub(crate) const TESTS: &[(&str, Test)] = &[
     ("metadata_says_what_the_trace_says", metadata_says_what_the_trace_says),
     ("tables_of_nothing_are_read", tables_of_nothing_are_read),
     ("tables_of_many_groups_are_read", tables_of_many_groups_are_read),
-    ("crossing_regions_are_both_there", crossing_regions_are_both_there),
 ];
 
 /// Small, so that there are many groups.
@@ -173,6 +171,16 @@ fn rich() -> Trace {
     some("depth", |row| row["depth"].as_u64() >= Some(2));
     some("a timer", |row| row["clock"] == "globaltimer");
     some("a cluster", |row| row["cluster_rank"] == 1);
+    let regions = &trace.warps[0].regions;
+    let crosses = |left: &Region, right: &Region| {
+        left.track == right.track
+            && left.start.ticks < right.start.ticks
+            && left.end.zip(right.end).is_some_and(|(left_end, right_end)| {
+                right.start.ticks < left_end.ticks && left_end.ticks < right_end.ticks
+            })
+    };
+    let crossing = regions.iter().filter(|left| regions.iter().any(|right| crosses(left, right)));
+    assert!(crossing.count() >= 2, "regions cross on the user's track and on the warp's own");
     trace
 }
 
@@ -233,19 +241,23 @@ fn metadata_says_what_the_trace_says(reader: &Reader) -> Result<(), Failed> {
     let arrow = reader.arrow(&trace, &ArrowOptions::default())?.metadata;
     for metadata in [&parquet, &arrow] {
         let said = |key: &str| metadata[format!("profiler.{key}")].as_str().unwrap_or_default();
-        assert_eq!(said("schema_version"), "1");
-        assert_eq!(said("device"), "synthetic");
-        assert_eq!(said("compute_capability"), "9.0");
-        assert_eq!(said("driver"), "580.159.04");
-        assert_eq!(said("sm_count"), "132");
-        assert_eq!(said("emulated"), "false");
-        assert_eq!(said("cost_subtracted"), "false");
-        assert_eq!(said("origin_ns"), trace.origin_ns.to_string());
-        assert_eq!(said("recorded"), trace.recorded().to_string());
-        assert_eq!(said("lost"), trace.lost().to_string());
-        assert_eq!(said("lost_unplaced"), "5");
-        assert_eq!(said("host_spans_left_out"), "3");
-        assert_eq!(said("warps_left_out"), "2");
+        for (key, value) in [
+            ("schema_version", "1"),
+            ("device", "synthetic"),
+            ("compute_capability", "9.0"),
+            ("driver", "580.159.04"),
+            ("sm_count", "132"),
+            ("emulated", "false"),
+            ("cost_subtracted", "false"),
+            ("origin_ns", &trace.origin_ns.to_string()),
+            ("recorded", &trace.recorded().to_string()),
+            ("lost", &trace.lost().to_string()),
+            ("lost_unplaced", "5"),
+            ("host_spans_left_out", "3"),
+            ("warps_left_out", "2"),
+        ] {
+            assert_eq!(said(key), value, "{key}");
+        }
         assert_eq!(said("clock_mhz").parse(), Ok(trace.clock_mhz.expect("cycles were recorded")));
         assert_eq!(said("resolution_ns").parse(), Ok(trace.resolution_ns));
         assert_eq!(said("alignment_ns").parse(), Ok(trace.alignment_ns));
@@ -280,50 +292,5 @@ fn tables_of_many_groups_are_read(reader: &Reader) -> Result<(), Failed> {
     assert_same(&reader.parquet(&trace, &parquet)?, &trace);
     let arrow = ArrowOptions { rows_per_batch: group, ..ArrowOptions::default() };
     assert_same(&reader.arrow(&trace, &arrow)?, &trace);
-    Ok(())
-}
-
-/// By tokens, on the warp's own track and on one of the user's: A, B, and the end of A before that of B.
-fn crossing_regions_are_both_there(reader: &Reader) -> Result<(), Failed> {
-    let mut module = SyntheticModule::new(Keep::First, 16);
-    let kernel = module.site(SiteKind::Kernel, "gemm");
-    let [a, b] = ["a", "b"].map(|name| module.site(SiteKind::Region, name));
-    let mut warp = SyntheticWarp::new(kernel, 0, 64_000);
-    let spans = [(None, 1_000), (Some(9), 2_000)];
-    for (track, at) in spans {
-        warp.begin(a, track, at).begin(b, track, at + 100);
-        warp.end(a, track, at + 400).end(b, track, at + 700);
-    }
-    warp.leave(20_000, 74_000);
-    module.warps.push(warp);
-    let mut capture = module.into_capture()?;
-    // Two cycles a nanosecond.
-    capture.device.clock_mhz = Some(2000.0);
-    let trace = profiler_trace::decode(&capture);
-    let parquet = reader.parquet(&trace, &ParquetOptions::default())?;
-    let arrow = reader.arrow(&trace, &ArrowOptions::default())?;
-    for table in [parquet, arrow] {
-        assert_same(&table, &trace);
-        let rows = (0..table.rows.len()).filter(|row| *table.get(*row, "kind") == "region");
-        let found: Vec<Json> = rows
-            .map(|row| {
-                let columns =
-                    ["track", "name", "path", "depth", "parent", "start_ticks", "end_ticks"];
-                let mut cells = columns.map(|column| table.get(row, column).clone()).to_vec();
-                let [start, end] =
-                    ["start_ns", "end_ns"].map(|column| number(table.get(row, column)));
-                cells.push(json!((end - start).round()));
-                Json::Array(cells)
-            })
-            .collect();
-        // Neither lies in the other.
-        let wanted = spans.into_iter().flat_map(|(track, at)| {
-            [
-                json!([track, "a", "gemm/a", 0, 0, at, at + 400, 200.0]),
-                json!([track, "b", "gemm/b", 0, 0, at + 100, at + 700, 300.0]),
-            ]
-        });
-        assert_eq!(found, wanted.collect::<Vec<_>>());
-    }
     Ok(())
 }

@@ -1,45 +1,65 @@
 //! No bytes make the decoder panic, and whatever it returns is consistent.
 
 use crate::consistent;
+use crate::figures;
 
+use profiler_trace::diff::{DiffOptions, Verdict, diff};
 use profiler_test_tools::synthetic::{Keep, SyntheticModule, SyntheticWarp};
-use profiler_trace::{Capture, ModuleCapture, Trace, Value, decode};
+use profiler_trace::{Capture, GroupBy, ModuleCapture, Trace, Value, decode};
 use profiler_wire::{Descriptor, SiteKind};
 use proptest::prelude::*;
 
+/// Four blocks on two SMs, one after the other, with nested and crossing regions, two recording
+/// lanes, and signals and waits between the two warps of a block.
 fn whole(keep: Keep) -> Capture {
-    let mut module = SyntheticModule::new(keep, 8);
-    module.lane_capacity = Some(4);
+    let mut module = SyntheticModule::new(keep, 32);
+    module.lane_capacity = Some(32);
     let kernel = module.site(SiteKind::Kernel, "kernel");
-    let region = module.site(SiteKind::Region, "region");
+    let outer = module.site(SiteKind::Region, "outer");
+    let inner = module.site(SiteKind::Region, "wait");
     let signal = module.site(SiteKind::Signal, "s");
     let wait = module.site(SiteKind::Wait, "s");
-    for block in 0..3_u32 {
-        let mut warp = SyntheticWarp::new(kernel, 1_000, 64_000);
+    for number in 0..8_u32 {
+        let (block, index) = (number / 2, number % 2);
+        let from = 1_000 + 1_500 * u64::from(block / 2);
+        let mut warp = SyntheticWarp::new(kernel, from, 63_000 + from);
         warp.header.block = [block, 0, 0];
-        warp.header.sm = block;
+        warp.header.grid_dim = [4, 1, 1];
+        warp.header.block_dim = [64, 1, 1];
+        warp.header.warp = index;
+        warp.header.sm = block % 2;
         for lane in [0, 7] {
-            warp.lane(lane).begin(region, Some(2), 1_010);
-            for step in 0..5 {
-                let start = 1_020 + 10 * step;
-                warp.range(region, None, start, start + 5);
-                warp.attach(region, start + 5, Value::Float(1.5));
+            warp.lane(lane).begin(outer, Some(2), from + 5);
+            for step in 0..4 {
+                let start = from + 20 + 100 * step;
+                warp.range(inner, None, start + 10, start + 40);
+                let key = Value::Unsigned(step);
+                warp.value(if index == 0 { signal } else { wait }, start + 42, key);
+                let end = start + 60 + 7 * u64::from(number);
+                warp.range(outer, None, start, end).attach(outer, end, Value::Float(1.5));
             }
-            warp.range(region, Some(3), 1_030, 1_090).anchor(1_095, 64_096);
-            warp.end(region, Some(2), 1_100).value(signal, 1_110, Value::Unsigned(1));
-            warp.value(wait, 1_120, Value::Signed(1));
+            warp.anchor(from + 690, 63_690 + from);
+            warp.end(outer, Some(2), from + 700);
         }
-        warp.leave(2_000, 65_000);
+        warp.leave(from + 1_000, 64_000 + from);
         module.warps.push(warp);
     }
     module.into_capture().expect("the sites are whole")
 }
 
-/// What holds of every trace.
-fn check(mut trace: Trace) {
+/// What holds of every trace, and of its figures by some grouping.
+fn check(mut trace: Trace, by: GroupBy) {
     consistent::consistent(&trace);
     let sentences = trace.diagnostics.to_string();
     assert_eq!(sentences.lines().count(), trace.diagnostics.notable().count());
+    figures::statistics(&trace, by);
+    figures::launches(&trace);
+    let side = std::slice::from_ref(&trace);
+    let same = diff(side, side, &DiffOptions::default()).expect("usable options");
+    let is_same =
+        |verdict| matches!(verdict, Verdict::NoChange | Verdict::TooFew | Verdict::OtherClock);
+    assert!(same.rows.iter().all(|row| is_same(row.verdict)), "{same}");
+    assert!(!same.to_string().contains("NaN") && !same.to_json().to_string().contains("NaN"));
     trace.record_cost = Some(profiler_trace::RecordCost::uniform(5.0, 20.0));
     let merged = Trace::merge([trace.clone(), trace.clone()]);
     assert_eq!(merged.recorded(), 2 * trace.recorded());
@@ -55,43 +75,55 @@ fn a_whole_capture_has_nothing_to_say() {
     let mut capture = whole(Keep::Last);
     capture.modules.push(ModuleCapture::default());
     let trace = decode(&capture);
-    assert_eq!((trace.warps.len(), trace.launches.len()), (3, 1));
-    check(trace);
-    check(decode(&Capture::default()));
+    assert_eq!((trace.warps.len(), trace.launches.len(), trace.edges.len()), (8, 1, 32));
+    assert!(trace.critical_path(0).is_some_and(|path| path.steps.len() > 2));
+    check(trace, GroupBy::Site);
+    check(decode(&Capture::default()), GroupBy::Site);
+}
+
+fn keep() -> impl Strategy<Value = Keep> {
+    prop::sample::select(vec![Keep::First, Keep::Last])
+}
+
+fn group() -> impl Strategy<Value = GroupBy> {
+    prop::sample::select(GroupBy::ALL.to_vec())
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(512))]
+    #![proptest_config(ProptestConfig::with_cases(256))]
 
     #[test]
     fn altered_bytes(
-        last: bool,
-        changes in prop::collection::vec((0_usize..4, any::<prop::sample::Index>(), any::<u8>()), 0..30),
+        (keep, by) in (keep(), group()),
+        changes in prop::collection::vec((0_usize..4, any::<prop::sample::Index>(), any::<u8>()), 0..40),
         cuts in prop::collection::vec((0_usize..4, any::<prop::sample::Index>()), 0..2),
     ) {
-        let mut capture = whole(if last { Keep::Last } else { Keep::First });
+        let mut capture = whole(keep);
+        let arrays = arrays(&mut capture.modules[0]);
         for (array, at, byte) in changes {
-            let array = &mut *arrays(&mut capture.modules[0])[array];
-            let at = at.index(array.len());
-            array[at] = byte;
+            let at = at.index(arrays[array].len());
+            arrays[array][at] = byte;
         }
         for (array, at) in cuts {
-            let array = &mut *arrays(&mut capture.modules[0])[array];
-            array.truncate(at.index(array.len()));
+            let at = at.index(arrays[array].len());
+            arrays[array].truncate(at);
         }
-        check(decode(&capture));
+        check(decode(&capture), by);
     }
 
     #[test]
-    fn random_buffers_after_whole_headers(last: bool, seed in prop::collection::vec(any::<u64>(), 16)) {
-        let mut capture = whole(if last { Keep::Last } else { Keep::First });
+    fn random_buffers_after_whole_headers(
+        (keep, by) in (keep(), group()),
+        seed in prop::collection::vec(any::<u64>(), 16),
+    ) {
+        let mut capture = whole(keep);
         for array in &mut arrays(&mut capture.modules[0])[1..] {
             for (index, word) in array.chunks_mut(8).enumerate() {
                 let mixed = seed[index % 16].wrapping_mul(index as u64 | 1).rotate_left(index as u32);
                 word.copy_from_slice(&mixed.to_le_bytes()[..word.len()]);
             }
         }
-        check(decode(&capture));
+        check(decode(&capture), by);
     }
 
     #[test]
@@ -114,6 +146,6 @@ proptest! {
         module.records.clone_from(&arrays[1]);
         module.lanes.clone_from(&arrays[2]);
         module.lane_counts.clone_from(&arrays[3]);
-        check(decode(&Capture { modules: vec![module], ..Capture::default() }));
+        check(decode(&Capture { modules: vec![module], ..Capture::default() }), GroupBy::Site);
     }
 }

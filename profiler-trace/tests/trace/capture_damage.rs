@@ -6,7 +6,8 @@ use std::ops::Range;
 
 use captures::{blocks, check_damaged, check_has_every_kind, file, of_warps, small};
 use profiler_trace::{
-    Capture, CaptureArray, CaptureDamage, CaptureError, DiagnosticKind as Kind, decode,
+    Capture, CaptureArray, CaptureDamage, CaptureError, DiagnosticKind as Kind, Region, Trace,
+    Warp, decode,
 };
 use proptest::prelude::*;
 
@@ -39,7 +40,7 @@ fn the_capture_that_is_damaged_has_every_kind() {
 
 #[test]
 fn every_flipped_bit_is_found_and_costs_at_most_its_part() {
-    check_flipped(&of_warps(3), |_| 0..8);
+    check_flipped(&of_warps(2), |_| 0..8);
     // One bit of each byte, as this has several times as many.
     check_flipped(&small(), |byte| byte % 8..byte % 8 + 1);
 }
@@ -169,26 +170,15 @@ fn a_lost_part_is_named_with_its_slots_and_costs_no_others() {
 }
 
 /// Every warp outside the slots is as before.
-fn check_damaged_by_slot(
-    whole: &profiler_trace::Trace,
-    damaged: &profiler_trace::Trace,
-    slots: Option<&std::ops::Range<u32>>,
-) {
-    let slots = slots.cloned().unwrap_or_default();
+fn check_damaged_by_slot(whole: &Trace, damaged: &Trace, slots: Option<&Range<u32>>) {
     assert!(damaged.diagnostics.count(Kind::DamagedCapture) > 0);
-    let untouched = |trace: &profiler_trace::Trace| -> Vec<_> {
-        let warps = trace.warps.iter().filter(|warp| !slots.contains(&warp.slot));
-        let ticks = |warp: &profiler_trace::Warp| -> Vec<_> {
-            warp.regions
-                .iter()
-                .map(|region| (region.start.ticks, region.end))
-                .collect::<Vec<_>>()
-                .into_iter()
-                .map(|(start, end)| (start, end.map(|end| end.ticks)))
-                .collect()
-        };
+    let untouched = |trace: &Trace| -> Vec<_> {
+        let is_lost = |warp: &&Warp| slots.is_some_and(|slots| slots.contains(&warp.slot));
+        let warps = trace.warps.iter().filter(|warp| !is_lost(warp));
+        let span = |region: &Region| (region.start.ticks, region.end.map(|end| end.ticks));
+        let spans = |warp: &Warp| warp.regions.iter().map(span).collect::<Vec<_>>();
         warps
-            .map(|warp| (warp.slot, warp.block, warp.entry.ticks, warp.lost, ticks(warp)))
+            .map(|warp| (warp.slot, warp.block, warp.entry.ticks, warp.lost, spans(warp)))
             .collect()
     };
     assert_eq!(untouched(damaged), untouched(whole));
@@ -211,16 +201,10 @@ fn a_damaged_capture_can_be_saved_again() {
 }
 
 #[test]
-fn what_is_wrong_is_said_with_help() {
+fn what_follows_the_end_is_not_read() {
     let bytes = file(&small());
-    let error = |bytes: &[u8]| Capture::read_from(bytes).expect_err("nothing whole").to_string();
-    assert!(error(b"{\"traceEvents\": []}").contains("give a file that a session wrote"));
-    assert!(error(b"").starts_with("the file is empty"));
-    assert!(error(&bytes[..40]).contains("copy the file again"));
-    let mut followed = bytes.clone();
-    followed.extend_from_slice(&bytes);
-    let (read, damage) = Capture::read_from(followed.as_slice()).expect("the first is whole");
+    let (read, damage) =
+        Capture::read_from(bytes.repeat(2).as_slice()).expect("the first is whole");
     assert_eq!(damage, [CaptureDamage::AfterEnd { at: bytes.len() as u64 }]);
-    assert!(damage[0].to_string().contains("was not read"));
     assert_eq!(read.modules, small().modules);
 }

@@ -1,17 +1,14 @@
 //! A capture file gives back what was written.
-#![allow(clippy::print_stdout, reason = "one of the tests prints what it measured")]
 
 use crate::captures;
 
 use std::path::Path;
-use std::time::Instant;
 
 use captures::{file, of_warps, small};
-use profiler_test_tools::synthetic::{Keep, SyntheticModule, SyntheticWarp};
+use profiler_test_tools::synthetic::{Keep, SyntheticModule};
 use profiler_trace::{
-    Buffer, Capture, CaptureArray, CaptureEnd, DeviceInfo, FormCosts, HostCapture, HostCost,
-    KernelResources, ModuleCapture, RecordCost, ResourceEffect, StampCost, StampWait, StampWaits,
-    decode,
+    Buffer, Capture, CaptureEnd, DeviceInfo, FormCosts, HostCapture, HostCost, KernelResources,
+    ModuleCapture, RecordCost, ResourceEffect, StampCost, StampWait, StampWaits, decode,
 };
 use profiler_wire::descriptor::{self, Lost};
 use profiler_wire::{Descriptor, SiteEntry, SiteKind, Strategy as Recorder};
@@ -200,70 +197,4 @@ proptest! {
         prop_assert_eq!(damage, []);
         prop_assert_eq!(read, capture);
     }
-}
-
-/// The second table of `docs/capture-format.md`.
-#[test]
-#[ignore = "measures, for docs/capture-format.md; run it alone and with --release"]
-fn measure() {
-    println!(
-        "| ranges | arrays, MB | file, MB | writes, s | reads, s |\n|---:|---:|---:|---:|---:|"
-    );
-    for warps in [1_953, 19_531] {
-        let capture = busy(warps);
-        let arrays = &capture.modules[0];
-        let bytes = CaptureArray::ALL.iter().map(|array| arrays.array(*array).len()).sum::<usize>();
-        let seconds = |run: &mut dyn FnMut()| {
-            let times = (0..3).map(|_| {
-                let begin = Instant::now();
-                run();
-                begin.elapsed().as_secs_f64()
-            });
-            times.fold(f64::INFINITY, f64::min)
-        };
-        let mut written = Vec::new();
-        let writes = seconds(&mut || written = file(&capture));
-        let reads = seconds(&mut || {
-            let (read, damage) = Capture::read_from(written.as_slice()).expect("a whole file");
-            assert_eq!((read.modules[0].records.len(), damage), (arrays.records.len(), Vec::new()));
-        });
-        println!(
-            "| {} | {:.1} | {:.1} | {writes:.3} | {reads:.3} |",
-            warps * RANGES_OF_WARP,
-            bytes as f64 / 1e6,
-            written.len() as f64 / 1e6
-        );
-    }
-}
-
-const RANGES_OF_WARP: u32 = 512;
-
-/// Warps whose buffers are full of ranges that take 450 to 749, 60 to 63 and 120 to 159 ticks in turn.
-fn busy(warps: u32) -> Capture {
-    let mut random = 88_172_645_463_325_252_u64;
-    let mut below = |limit: u64| {
-        random ^= random << 13;
-        random ^= random >> 7;
-        random ^= random << 17;
-        random % limit
-    };
-    let mut module = SyntheticModule::new(Keep::First, RANGES_OF_WARP);
-    let kernel = module.site(SiteKind::Kernel, "kernel");
-    let regions = ["load", "compute", "store"].map(|name| module.site(SiteKind::Region, name));
-    for block in 0..warps {
-        let mut clock = 0x1_2345_6789_abcd + below(2_000_000);
-        let mut warp = SyntheticWarp::new(kernel, clock, 64_000 + clock / 2);
-        warp.header.block = [block, 0, 0];
-        warp.header.sm = block % 132;
-        for number in 0..RANGES_OF_WARP as usize {
-            let (least, more) = [(450, 300), (60, 4), (120, 40)][number % 3];
-            let begin = clock + 23;
-            clock = begin + least + below(more);
-            warp.range(regions[number % 3], None, begin, clock);
-            clock += below(3);
-        }
-        warp.leave(clock + 100, 64_000 + (clock + 100) / 2);
-        module.warps.push(warp);
-    }
-    module.into_capture().expect("the sites are whole")
 }

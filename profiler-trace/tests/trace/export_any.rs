@@ -1,115 +1,57 @@
 //! Whatever a trace holds, also what no decoder would put there, exports are whole.
 
-use profiler_trace::{Launch, Mark, Region, Site, SiteIndex, StackGroup, Time, Trace, Value, Warp};
-use profiler_wire::header::Clock;
-use profiler_wire::{SiteKind, Strategy as Recorder};
+use profiler_trace::{SiteIndex, StackGroup, Time, Trace, Value};
 use proptest::prelude::*;
+use proptest::sample::Index;
 use serde_json::Value as Json;
 
-fn time() -> impl Strategy<Value = Time> {
+use crate::zoo::zoo;
+
+/// What is changed in a trace: which kind of thing, which of them, and what it becomes.
+type Change = (u8, Index, Index, Time, Option<Value>, String);
+
+fn change() -> impl Strategy<Value = Change> {
     let ns = prop_oneof![
-        8 => -50.0f64..1000.0,
+        8 => -50.0..1000.0,
         1 => prop::sample::select(vec![f64::NAN, f64::INFINITY, f64::NEG_INFINITY, 1e300, -0.0]),
     ];
-    let ticks = prop_oneof![8 => 0u64..2000, 1 => any::<u64>()];
-    (ticks, ns).prop_map(|(ticks, ns)| Time { ticks, ns })
-}
-
-fn value() -> impl Strategy<Value = Option<Value>> {
-    prop::option::of(prop_oneof![
+    let ticks = prop_oneof![8 => 0_u64..2000, 1 => any::<u64>()];
+    let time = (ticks, ns).prop_map(|(ticks, ns)| Time { ticks, ns });
+    let value = prop::option::of(prop_oneof![
         any::<u64>().prop_map(Value::Unsigned),
         any::<i64>().prop_map(Value::Signed),
         any::<f64>().prop_map(Value::Float),
-    ])
+    ]);
+    (0_u8..9, any::<Index>(), any::<Index>(), time, value, any::<String>())
 }
 
-/// Of four sites, and two that there are not.
-fn site() -> impl Strategy<Value = SiteIndex> {
-    (0u32..6).prop_map(SiteIndex)
+fn changed(trace: &mut Trace, (kind, warp, index, time, value, text): Change) {
+    let warp_index = warp.index(trace.warps.len());
+    let warp = &mut trace.warps[warp_index];
+    let region_index = index.index(warp.regions.len());
+    let region = &mut warp.regions[region_index];
+    match kind {
+        0 => region.start = time,
+        1 => region.end = value.map(|_| time),
+        2 => region.value = value,
+        // Sites and launches that there are not, too.
+        3 => region.site = SiteIndex(index.index(9) as u32),
+        4 => (region.depth, region.lane) = (index.index(4) as u16, index.index(3) as u8),
+        5 => (warp.entry, warp.exit) = (time, value.map(|_| time)),
+        6 => (warp.marks[0].time, warp.marks[0].value) = (time, value),
+        7 => warp.launch = index.index(5),
+        _ => {
+            let site = index.index(trace.sites.len());
+            trace.sites[site].name = text;
+        }
+    }
 }
 
-fn region() -> impl Strategy<Value = Region> {
-    (site(), any::<bool>(), 0u8..3, 0u16..4, time(), prop::option::of(time()), value()).prop_map(
-        |(site, is_tracked, lane, depth, start, end, value)| Region {
-            site,
-            track: is_tracked.then_some(lane.into()),
-            lane,
-            value_in_record: false,
-            depth,
-            start,
-            end,
-            value,
-        },
-    )
-}
-
-fn warp() -> impl Strategy<Value = Warp> {
-    let mark = (site(), time(), value()).prop_map(|(site, time, value)| Mark {
-        site,
-        track: None,
-        lane: 1,
-        time,
-        value,
-    });
-    let regions = prop::collection::vec(region(), 0..20);
-    let marks = prop::collection::vec(mark, 0..4);
-    (0usize..3, any::<[u32; 4]>(), time(), prop::option::of(time()), regions, marks, 0u64..2)
-        .prop_map(|(launch, [x, y, warp, sm], entry, exit, regions, marks, lost)| Warp {
-            launch,
-            slot: 0,
-            block: [x, y, 0],
-            warp,
-            sm,
-            cluster_rank: None,
-            strategy: Recorder::Warp,
-            track: None,
-            clock: if x % 4 == 0 { Clock::GlobalTimer } else { Clock::Cycles },
-            entry,
-            exit,
-            regions,
-            marks,
-            anchors: Vec::new(),
-            recorded: 0,
-            lost,
-        })
-}
-
-/// Names of any text, launches of kernels that are not known, warps of launches that are not.
 fn trace() -> impl Strategy<Value = Trace> {
-    let names = prop::collection::vec(any::<String>(), 4);
-    (names, prop::collection::vec(warp(), 0..6), site()).prop_map(|(names, warps, kernel)| Trace {
-        sites: names
-            .into_iter()
-            .map(|name| Site {
-                id: 1,
-                kind: SiteKind::Region,
-                name,
-                list: None,
-                file: "k.rs".to_owned(),
-                module: String::new(),
-                line: 1,
-                column: 1,
-                unit: None,
-                strategy: None,
-                symbol: None,
-                buffer: profiler_trace::Buffer::Global,
-            })
-            .collect(),
-        launches: vec![
-            Launch {
-                kernel,
-                grid_id: 1,
-                replay: 0,
-                grid_dim: [1, 1, 1],
-                block_dim: [32, 1, 1],
-                warps: 0..warps.len(),
-                start_ns: 0.0,
-                end_ns: 1000.0,
-            };
-            2
-        ],
-        warps,
-        ..Trace::default()
+    prop::collection::vec(change(), 0..60).prop_map(|changes| {
+        let mut trace = zoo().0;
+        changes.into_iter().for_each(|change| changed(&mut trace, change));
+        trace
     })
 }
 
@@ -120,8 +62,10 @@ fn written(write: impl FnOnce(&mut Vec<u8>) -> std::io::Result<()>) -> String {
 }
 
 proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
     #[test]
-    fn folded_lines_have_frames_and_a_value(trace in trace()) {
+    fn exports_of_any_trace_are_whole(trace in trace()) {
         for group in [StackGroup::Kernel, StackGroup::Warp] {
             let text = written(|bytes| trace.write_folded_to(bytes, group));
             for line in text.lines() {
@@ -131,23 +75,16 @@ proptest! {
                 prop_assert_eq!(stack.trim(), stack);
             }
         }
-    }
-
-    #[test]
-    fn profiles_are_json(trace in trace()) {
         let text = written(|bytes| trace.write_hatchet_to(bytes));
         let hatchet: Json = serde_json::from_str(&text).expect("JSON");
         prop_assert_eq!(hatchet.as_array().map(Vec::len), Some(2));
-    }
-
-    #[test]
-    fn tables_have_every_record(trace in trace()) {
+        // Tables have every record.
         let of_launches = trace.warps.iter().filter(|warp| warp.launch < trace.launches.len());
-        let records: usize = of_launches.map(|warp| 1 + warp.regions.len() + warp.marks.len()).sum();
+        let records = of_launches.map(|warp| 1 + warp.regions.len() + warp.marks.len());
         let text = written(|bytes| trace.write_events_json_to(bytes));
         let rows: Vec<Json> =
             text.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
-        prop_assert_eq!(rows.len(), records);
+        prop_assert_eq!(rows.len(), records.sum::<usize>());
         let csv = written(|bytes| trace.write_events_csv_to(bytes));
         let columns = csv.lines().next().map(|line| line.split(',').count());
         prop_assert!(rows.iter().all(|row| row.as_object().map(serde_json::Map::len) == columns));

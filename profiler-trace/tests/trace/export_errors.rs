@@ -100,15 +100,3 @@ fn a_file_that_cannot_be_created_is_an_error() {
         }
     }
 }
-
-#[test]
-fn the_same_trace_gives_the_same_bytes() {
-    for export in EXPORTS {
-        let write = || {
-            let mut bytes = Vec::new();
-            export(&trace(), &mut bytes).expect("a vector takes all");
-            bytes
-        };
-        assert_eq!(write(), write());
-    }
-}

@@ -1,9 +1,7 @@
 //! Captures of known content, and what must be said of them.
 
 use profiler_test_tools::synthetic::{Keep, SyntheticModule, SyntheticWarp};
-use profiler_trace::{
-    Capture, CaptureEnd, DiagnosticKind as Kind, Severity, Trace, Value, Warp, decode,
-};
+use profiler_trace::{Capture, CaptureEnd, DiagnosticKind as Kind, Trace, Value, Warp, decode};
 use profiler_wire::SiteKind;
 use profiler_wire::header::{self, Clock};
 use profiler_wire::record::{RecordKind, stamp, tag};
@@ -132,26 +130,6 @@ fn the_same_name_nested_three_deep_and_crossing_tokens() {
 }
 
 #[test]
-fn a_region_whose_begin_was_overwritten_is_whole() {
-    let trace = one(Keep::Last, 4, |warp, ids| {
-        warp.begin(ids.region, None, 6_000).begin(ids.region, None, 6_010);
-        warp.mark(ids.mark, None, 6_015).end(ids.region, None, 6_020);
-        warp.end(ids.region, None, 6_030);
-    });
-    let warp = &trace.warps[0];
-    let ends: Vec<_> = warp.regions.iter().map(|region| region.end.map(|end| end.ticks)).collect();
-    assert_eq!(ends, [Some(6_030), Some(6_020)]);
-    assert_eq!((warp.recorded, warp.lost), (4, 1));
-    assert_eq!(kinds(&trace), [Kind::BufferTooSmall]);
-    assert_eq!(trace.diagnostics.get(Kind::BufferTooSmall).map(|said| said.number), Some(5));
-    assert_eq!(trace.diagnostics.worst(), Some(Severity::Warning));
-    let sentence = trace.diagnostics.list[0].to_string();
-    assert!(
-        sentence.starts_with("1 record did not fit") && sentence.contains(".records_per_warp(5)")
-    );
-}
-
-#[test]
 fn values_whose_region_is_lost_and_regions_whose_value_is() {
     let attach = |warp: &mut SyntheticWarp, ids: &Ids| {
         for start in [6_000, 7_000] {
@@ -246,21 +224,27 @@ fn replays_of_a_graph_are_told_apart() {
     }
 }
 
-/// Decodes warps of one grid, of these blocks, in the kernel from one microsecond to another; gives
-/// the replay and the microsecond of entry of each, by block.
-fn replays(warps: &[(u32, u64, u64)]) -> Vec<(u32, u32, u64)> {
+/// Warps of one grid, of these blocks, in the kernel from one microsecond to another.
+fn graph(warps: &[(u32, u64, Option<u64>)]) -> Capture {
     let (mut module, ids) = module(Keep::First, 4);
     for &(block, entry, exit) in warps {
         let mut warp = SyntheticWarp::new(ids.kernel, 2_000 * entry, 1_000 * entry);
         warp.header.block = [block, 0, 0];
         warp.header.grid_dim = [3, 1, 1];
-        warp.mark(ids.mark, None, 2_000 * entry + 1).leave(2_000 * exit, 1_000 * exit);
+        warp.begin(ids.region, None, 2_000 * entry);
+        if let Some(exit) = exit {
+            warp.end(ids.region, None, 2_000 * exit).leave(2_000 * exit, 1_000 * exit);
+        }
         module.warps.push(warp);
     }
-    let trace = decode(&capture(module));
-    let mut seen: Vec<_> = trace
-        .warps
-        .iter()
+    capture(module)
+}
+
+/// The replay and the microsecond of entry of each warp, by block.
+fn replays(warps: &[(u32, u64, u64)]) -> Vec<(u32, u32, u64)> {
+    let left = warps.iter().map(|&(block, entry, exit)| (block, entry, Some(exit)));
+    let trace = decode(&graph(&left.collect::<Vec<_>>()));
+    let mut seen: Vec<_> = (trace.warps.iter())
         .map(|warp| (trace.launches[warp.launch].replay, warp.block[0], warp.entry.ticks / 2_000))
         .collect();
     seen.sort_unstable();
@@ -269,42 +253,41 @@ fn replays(warps: &[(u32, u64, u64)]) -> Vec<(u32, u32, u64)> {
 
 #[test]
 fn replays_stay_apart_where_a_warp_found_no_slot() {
-    // Block 1 found none in replay 0, block 0 none in replay 2.
-    let seen = replays(&[(0, 100, 110), (0, 200, 210), (1, 201, 211), (1, 301, 311)]);
-    assert_eq!(seen, [(0, 0, 100), (1, 0, 200), (1, 1, 201), (2, 1, 301)]);
-    // In replay 1, block 1 is the first to enter, and in the second wave block 2 comes again.
-    let seen =
-        replays(&[(0, 100, 110), (2, 110, 120), (1, 200, 209), (0, 201, 210), (2, 215, 220)]);
-    assert_eq!(seen, [(0, 0, 100), (0, 2, 110), (1, 0, 201), (1, 1, 200), (1, 2, 215)]);
-    // A replay begins in the step of the timer in which the last warp before entered and left.
-    let seen = replays(&[(0, 110, 120), (0, 100, 110), (1, 110, 110), (1, 111, 121)]);
-    assert_eq!(seen, [(0, 0, 100), (0, 1, 110), (1, 0, 110), (1, 1, 111)]);
-    // In replay 1, the warp that found no slot before enters in the step in which replay 0 ended.
-    let seen = replays(&[(0, 100, 110), (1, 110, 120), (0, 111, 121)]);
-    assert_eq!(seen, [(0, 0, 100), (1, 0, 111), (1, 1, 110)]);
-    // The warp of block 1 says that it left later than it did.
-    let seen = replays(&[(0, 100, 110), (1, 101, 900), (0, 200, 210), (1, 201, 211)]);
-    assert_eq!(seen, [(0, 0, 100), (0, 1, 101), (1, 0, 200), (1, 1, 201)]);
+    for (warps, expected) in [
+        // Block 1 found none in replay 0, block 0 none in replay 2.
+        (
+            &[(0, 100, 110), (0, 200, 210), (1, 201, 211), (1, 301, 311)][..],
+            &[(0, 0, 100), (1, 0, 200), (1, 1, 201), (2, 1, 301)][..],
+        ),
+        // In replay 1, block 1 is the first to enter, and in the second wave block 2 comes again.
+        (
+            &[(0, 100, 110), (2, 110, 120), (1, 200, 209), (0, 201, 210), (2, 215, 220)],
+            &[(0, 0, 100), (0, 2, 110), (1, 0, 201), (1, 1, 200), (1, 2, 215)],
+        ),
+        // A replay begins in the step of the timer in which the last warp before entered and left.
+        (
+            &[(0, 110, 120), (0, 100, 110), (1, 110, 110), (1, 111, 121)],
+            &[(0, 0, 100), (0, 1, 110), (1, 0, 110), (1, 1, 111)],
+        ),
+        // In replay 1, the warp that found no slot before enters in the step in which replay 0 ended.
+        (&[(0, 100, 110), (1, 110, 120), (0, 111, 121)], &[(0, 0, 100), (1, 0, 111), (1, 1, 110)]),
+        // The warp of block 1 says that it left later than it did.
+        (
+            &[(0, 100, 110), (1, 101, 900), (0, 200, 210), (1, 201, 211)],
+            &[(0, 0, 100), (0, 1, 101), (1, 0, 200), (1, 1, 201)],
+        ),
+    ] {
+        assert_eq!(replays(warps), expected);
+    }
 }
 
 /// As who watches a graph sees it, and what is left where a replay fails.
 #[test]
 fn a_replay_that_has_not_ended_is_a_launch_of_its_own() {
-    let (mut module, ids) = module(Keep::First, 4);
-    for (block, entry, exit) in
-        [(0, 100, Some(110)), (1, 101, Some(112)), (1, 200, None), (0, 201, None), (2, 202, None)]
-    {
-        let mut warp = SyntheticWarp::new(ids.kernel, 2_000 * entry, 1_000 * entry);
-        warp.header.block = [block, 0, 0];
-        warp.header.grid_dim = [3, 1, 1];
-        warp.begin(ids.region, None, 2_000 * entry + 1);
-        if let Some(exit) = exit {
-            warp.end(ids.region, None, 2_000 * exit - 1).leave(2_000 * exit, 1_000 * exit);
-        }
-        module.warps.push(warp);
-    }
+    let warps =
+        [(0, 100, Some(110)), (1, 101, Some(112)), (1, 200, None), (0, 201, None), (2, 202, None)];
     for end in [CaptureEnd::Running, CaptureEnd::Failed { code: 719 }] {
-        let mut capture = capture(module.clone());
+        let mut capture = graph(&warps);
         capture.end = end;
         let trace = decode(&capture);
         let is_open = |warp: &Warp| warp.regions.iter().all(|region| region.end.is_none());
@@ -385,39 +368,6 @@ fn records_of_each_lane_of_an_unknown_kernel_count_as_lost() {
 }
 
 #[test]
-fn a_capture_that_is_cut_short() {
-    let (mut module, ids) = module(Keep::First, 3);
-    for slot in 0..2 {
-        let mut warp = SyntheticWarp::new(ids.kernel, 0, 3_200);
-        warp.header.block = [slot, 0, 0];
-        warp.mark(ids.mark, None, 10).mark(ids.mark, None, 20).leave(20_000, 12_800);
-        module.warps.push(warp);
-    }
-    let mut capture = capture(module);
-    capture.modules[0].records.truncate(64 + 20);
-    let trace = decode(&capture);
-    assert_eq!((trace.recorded(), trace.lost()), (3, 1));
-    assert_eq!(trace.diagnostics.count(Kind::TruncatedCapture), 1);
-}
-
-#[test]
-fn lanes_without_a_buffer_are_counted_and_a_saturated_count_is_said() {
-    let (mut module, ids) = module(Keep::First, 4);
-    let mut warp = SyntheticWarp::new(ids.kernel, 0, 3_200);
-    warp.lane(5).mark(ids.mark, None, 10).mark(ids.mark, None, 20);
-    warp.leave(20_000, 12_800);
-    module.warps.push(warp);
-    let mut capture = capture(module);
-    let trace = decode(&capture);
-    assert_eq!((trace.recorded(), trace.lost()), (0, 2));
-    assert_eq!(kinds(&trace), [Kind::LanesWithoutBuffer]);
-    capture.modules[0].headers[80..84].copy_from_slice(&header::COUNT_MAX.to_le_bytes());
-    let trace = decode(&capture);
-    assert_eq!(trace.diagnostics.count(Kind::CountSaturated), 1);
-    assert_eq!(trace.warps[0].recorded + trace.warps[0].lost, u64::from(header::COUNT_MAX));
-}
-
-#[test]
 fn a_descriptor_of_another_version_is_refused() {
     let (mut module, ids) = module(Keep::First, 4);
     module.warps.push(SyntheticWarp::new(ids.kernel, 0, 3_200));
@@ -426,7 +376,7 @@ fn a_descriptor_of_another_version_is_refused() {
     let trace = decode(&capture);
     assert!(trace.warps.is_empty());
     let said = trace.diagnostics.list[0].to_string();
-    assert!(said.contains("version 9") && said.contains("reads version 1)"), "{said}");
+    assert!(said.contains("version is 9") && said.contains("reads version 1)"), "{said}");
 }
 
 #[test]
@@ -524,74 +474,52 @@ fn anchors_in_the_middle_bend_the_map_of_their_sm() {
     }
 }
 
+/// The SM of a warp, when it enters and leaves in milliseconds of the timer, and when it reads both clocks
+/// besides.
+type Stay = (u32, u64, Option<u64>, &'static [u64]);
+
+/// How many stretches of SMs' clocks are unread for long, and the longest in milliseconds.
+fn unread(clock: Clock, stays: &[Stay]) -> Option<(u64, u64)> {
+    let (mut module, ids) = module(Keep::First, 16);
+    for &(sm, entry, exit, readings) in stays {
+        let at = |ms: u64| (2_000_000 * (ms + 1), 1_000_000 * (ms + 1));
+        let mut warp = SyntheticWarp::new(ids.kernel, at(entry).0, at(entry).1);
+        (warp.header.sm, warp.header.record_clock) = (sm, clock);
+        for (cycles, ns) in readings.iter().map(|reading| at(*reading)) {
+            warp.anchor(cycles, ns);
+        }
+        warp.exit = exit.map(at);
+        module.warps.push(warp);
+    }
+    let said = decode(&capture(module)).diagnostics.get(Kind::ClockUnread).copied();
+    said.map(|said| (said.count, said.number))
+}
+
 #[test]
 fn a_clock_that_nobody_reads_for_long_is_said() {
-    // Entry, exit and further readings of warps, in milliseconds of the timer.
-    let trace_of = |clock: Clock, stays: &[(u32, u64, &[u64], Option<u64>)]| {
-        let mut module = SyntheticModule::new(Keep::First, 16);
-        let kernel = module.site(SiteKind::Kernel, "kernel");
-        for &(sm, entry, readings, exit) in stays {
-            let at = |ms: u64| (2_000_000 * (ms + 1), 1_000_000 * (ms + 1));
-            let (cycles, ns) = at(entry);
-            let mut warp = SyntheticWarp::new(kernel, cycles, ns);
-            warp.header.sm = sm;
-            warp.header.record_clock = clock;
-            for reading in readings {
-                let (cycles, ns) = at(*reading);
-                warp.anchor(cycles, ns);
-            }
-            if let Some(exit) = exit {
-                let (cycles, ns) = at(exit);
-                warp.leave(cycles, ns);
-            }
-            module.warps.push(warp);
-        }
-        decode(&capture(module))
-    };
-    let said = |clock, stays: &[(u32, u64, &[u64], Option<u64>)]| {
-        let trace = trace_of(clock, stays);
-        trace.diagnostics.get(Kind::ClockUnread).map(|said| (said.count, said.number))
-    };
-    let unread = |stays: &[(u32, u64, &[u64], Option<u64>)]| said(Clock::Cycles, stays);
-    assert_eq!(unread(&[(0, 0, &[], Some(11))]), Some((1, 11)));
-    assert_eq!(unread(&[(0, 0, &[], Some(10))]), None);
-    assert_eq!(said(Clock::GlobalTimer, &[(0, 0, &[], Some(900))]), None);
-    // Readings of its own, of another warp, and of a warp of another SM.
-    assert_eq!(unread(&[(0, 0, &[10, 20], Some(30))]), None);
-    assert_eq!(unread(&[(0, 0, &[10], Some(40))]), Some((1, 30)));
-    assert_eq!(unread(&[(0, 0, &[], Some(30)), (0, 9, &[], Some(21))]), Some((1, 12)));
-    assert_eq!(unread(&[(0, 0, &[], Some(20)), (0, 10, &[], None)]), None);
-    assert_eq!(unread(&[(0, 0, &[], Some(20)), (1, 10, &[], Some(18))]), Some((1, 20)));
-    assert_eq!(unread(&[(3, 0, &[], Some(50)), (1, 10, &[], Some(90))]), Some((2, 80)));
-    // The longest of several is named, in whatever order the warps of an SM stand.
-    assert_eq!(unread(&[(0, 0, &[40], Some(60))]), Some((1, 40)));
-    let stay = |sm| (sm, 0, &[][..], Some(20));
-    assert_eq!(unread(&[stay(1), stay(0), stay(1)]), Some((2, 20)));
-    // One that entered later and left earlier.
-    assert_eq!(unread(&[(0, 0, &[], Some(50)), (0, 5, &[], Some(6))]), Some((1, 44)));
-    // Between two stays nothing was recorded.
-    assert_eq!(unread(&[(0, 0, &[], Some(5)), (0, 500, &[], Some(505))]), None);
-    assert_eq!(
-        unread(&[(0, 0, &[5], Some(12)), (0, 2, &[], Some(4)), (0, 500, &[], Some(512))]),
-        Some((1, 12))
-    );
-}
-
-#[test]
-fn an_anchor_that_is_not_of_its_warp_is_left_out() {
-    let trace = one(Keep::First, 8, |warp, ids| {
-        warp.anchor(105_000, 1 << 60).range(ids.region, None, 105_000, 205_000);
-    });
-    let region = &trace.warps[0].regions[0];
-    assert!((region.start.ns - 50_000.0).abs() <= 32.0, "{}", region.start.ns);
-    assert_eq!(kinds(&trace), [Kind::DamagedUnit]);
-}
-
-#[test]
-fn anchors_and_values_that_did_not_fit_are_said() {
-    let trace = one(Keep::First, 1, |warp, ids| {
-        warp.range(ids.region, None, 105_000, 205_000).anchor(205_000, 164_000);
-    });
-    assert_eq!((trace.recorded(), trace.lost()), (1, 0));
-    assert_eq!(kinds(&trace), [Kind::ValuesLost]);
+    let stay = |sm| (sm, 0, Some(20), &[][..]);
+    assert_eq!(unread(Clock::GlobalTimer, &[(0, 0, Some(900), &[])]), None);
+    type Said = Option<(u64, u64)>;
+    let cases: &[(&[Stay], Said)] = &[
+        (&[(0, 0, Some(11), &[])], Some((1, 11))),
+        (&[(0, 0, Some(10), &[])], None),
+        // Readings of its own, of another warp, and of a warp of another SM.
+        (&[(0, 0, Some(30), &[10, 20])], None),
+        (&[(0, 0, Some(40), &[10])], Some((1, 30))),
+        (&[(0, 0, Some(30), &[]), (0, 9, Some(21), &[])], Some((1, 12))),
+        (&[(0, 0, Some(20), &[]), (0, 10, None, &[])], None),
+        (&[(0, 0, Some(20), &[]), (1, 10, Some(18), &[])], Some((1, 20))),
+        (&[(3, 0, Some(50), &[]), (1, 10, Some(90), &[])], Some((2, 80))),
+        // The longest of several is named, in whatever order the warps of an SM stand.
+        (&[(0, 0, Some(60), &[40])], Some((1, 40))),
+        (&[stay(1), stay(0), stay(1)], Some((2, 20))),
+        // One that entered later and left earlier.
+        (&[(0, 0, Some(50), &[]), (0, 5, Some(6), &[])], Some((1, 44))),
+        // Between two stays nothing was recorded.
+        (&[(0, 0, Some(5), &[]), (0, 500, Some(505), &[])], None),
+        (&[(0, 0, Some(12), &[5]), (0, 2, Some(4), &[]), (0, 500, Some(512), &[])], Some((1, 12))),
+    ];
+    for &(stays, expected) in cases {
+        assert_eq!(unread(Clock::Cycles, stays), expected, "{stays:?}");
+    }
 }

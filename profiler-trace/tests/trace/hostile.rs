@@ -56,7 +56,7 @@ fn units_after_the_end_of_the_capture_cost_no_time() {
 /// file of 22 KiB.
 #[test]
 fn regions_that_all_cross_take_no_time_out_of_proportion() {
-    const REGIONS: u64 = 400_000;
+    const REGIONS: u64 = 100_000;
     // In the order of their ends: as they began, or every other one from the middle outwards.
     let patterns: [fn(u64) -> u64; 2] = [
         |number| number,
@@ -124,12 +124,12 @@ fn sparse_ids_are_found() {
 /// Once, each of these was searched to the text's end, or to its begin.
 #[test]
 fn names_in_a_row_and_arrays_without_an_end_cost_no_time() {
-    let descriptors = "__profiler_descriptor_v".repeat(200_000);
+    let descriptors = "__profiler_descriptor_v".repeat(100_000);
     assert!(matches!(
         SiteTable::from_ptx(&descriptors),
         Err(SiteTableError::NotProfiled { stamp: None })
     ));
-    let arrays = ".b8 __PROFILER_SITE[ ".repeat(200_000);
+    let arrays = ".b8 __PROFILER_SITE[ ".repeat(100_000);
     assert!(matches!(
         SiteTable::from_ptx(&arrays),
         Err(SiteTableError::NotProfiled { stamp: None })
@@ -183,20 +183,4 @@ fn a_list_that_would_take_too_much_memory_is_refused() {
     let entries = list.entries().iter().map(Vec::as_slice);
     let error = SiteTable::from_entries(entries).expect_err("600 MB of paths");
     assert!(error.to_string().contains("a list of 10000 names"), "{error}");
-}
-
-/// What a lane recorded when lane 0 had left was once in no window.
-#[test]
-fn regions_after_their_warps_exit_are_in_a_window() {
-    let mut module = module(1);
-    module.lane_capacity = Some(4);
-    // The region is site 2.
-    module.warps[0].lane(5).range(2, None, 1_030, 1_040).range(2, None, 2_200, 2_220);
-    let trace = decode(&module.into_capture().expect("the sites are whole"));
-    let exit = trace.warps[0].exit.expect("it left").ns;
-    let count = |window: std::ops::Range<f64>| {
-        let stats = trace.stats_of(&StatsQuery::new().window_ns(window));
-        stats.get("region").map_or(0, |row| row.count)
-    };
-    assert_eq!((count(0.0..exit + 1.0), count(exit + 1.0..f64::INFINITY)), (2, 1));
 }

@@ -6,11 +6,10 @@ mod capture_damage;
 mod capture_file;
 #[path = "../support/captures.rs"]
 mod captures;
-mod chrome_large;
+mod chrome_times;
 #[path = "../support/consistent.rs"]
 mod consistent;
 mod critical_path;
-mod crossing;
 mod decode_scale;
 mod diff;
 mod diff_rates;
@@ -33,10 +32,8 @@ mod part;
 mod proportion;
 mod resources;
 mod round_trip;
-mod round_trip_kinds;
 mod sentences;
 mod stats;
-mod stats_any;
 mod stats_query;
 mod streamed;
 #[path = "../support/mod.rs"]

@@ -4,7 +4,7 @@
 use crate::support;
 
 use profiler_trace::diff::{DiffOptions, Verdict, diff};
-use profiler_trace::{GroupBy, SiteIndex, Trace};
+use profiler_trace::{ExportOptions, GroupBy, SiteIndex, Trace};
 use profiler_wire::SiteKind;
 
 use support::{edge, gpu, last, launch, mark, region, site, warp};
@@ -12,7 +12,7 @@ use support::{edge, gpu, last, launch, mark, region, site, warp};
 /// Each warp once looked at all lanes and tracks that any warp before it had.
 #[test]
 fn a_warp_on_many_tracks_costs_nothing_after_it() {
-    const TRACKS: u32 = 100_000;
+    const TRACKS: u32 = 50_000;
     let mut trace = gpu();
     let kernel = site(&mut trace, SiteKind::Kernel, "kernel");
     let name = site(&mut trace, SiteKind::Region, "region");
@@ -33,7 +33,7 @@ fn a_warp_on_many_tracks_costs_nothing_after_it() {
 /// that ended at its tick.
 #[test]
 fn a_signal_may_release_many_waits() {
-    const WAITS: u64 = 100_000;
+    const WAITS: u64 = 50_000;
     let mut trace = gpu();
     let kernel = site(&mut trace, SiteKind::Kernel, "kernel");
     let waiting = site(&mut trace, SiteKind::Region, "waiting");
@@ -83,7 +83,7 @@ fn many_warps_may_wait_and_many_sites_be_there() {
 /// Arrows of all launches were once gone through for each.
 #[test]
 fn many_launches_may_have_arrows() {
-    const LAUNCHES: u32 = 100_000;
+    const LAUNCHES: u32 = 30_000;
     let mut trace = gpu();
     let kernel = site(&mut trace, SiteKind::Kernel, "kernel");
     let signal = site(&mut trace, SiteKind::Signal, "full");
@@ -122,7 +122,7 @@ fn kernels(count: u32) -> Trace {
 /// Each kernel was once looked for among all others.
 #[test]
 fn many_kernels_may_be_launched() {
-    const KERNELS: u32 = 50_000;
+    const KERNELS: u32 = 20_000;
     let trace = kernels(KERNELS);
     for by in [GroupBy::Site, GroupBy::Path] {
         let rows = trace.stats_by(by).rows;
@@ -143,4 +143,41 @@ fn many_kernels_may_be_compared() {
     for (number, of) in kernels.enumerate() {
         assert_eq!(of, [format!("a kernel of a long name, {number}").as_str(); 2]);
     }
+}
+
+const CROSSING: usize = 40_000;
+
+/// Regions of one lane that all cross each other, each of a name of its own: each begins one nanosecond after the one before it, and ends so.
+fn crossing() -> Trace {
+    let mut trace = gpu();
+    let kernel = site(&mut trace, SiteKind::Kernel, "kernel");
+    let length = CROSSING as f64;
+    launch(&mut trace, kernel, [1, 1, 1], 0.0, 3.0 * length);
+    let of = warp(&mut trace, [0, 0, 0], 0, 0.0, 3.0 * length);
+    for number in 0..CROSSING {
+        let own = site(&mut trace, SiteKind::Region, &format!("region {number}"));
+        let start = number as f64;
+        region(&mut trace, of, own, 0, start, start + length);
+    }
+    trace
+}
+
+#[test]
+fn statistics_and_timelines_of_crossing_regions() {
+    let trace = crossing();
+    for by in [GroupBy::Site, GroupBy::Path] {
+        let stats = trace.stats_by(by);
+        assert_eq!(stats.rows.len(), CROSSING + 1);
+        assert!(stats.rows[1..].iter().all(|row| row.count == 1 && row.path.is_empty()));
+    }
+    let options = ExportOptions::default();
+    let mut bytes = Vec::new();
+    trace.write_chrome_to(&mut bytes, &options).expect("memory takes it");
+    let text = String::from_utf8(bytes).expect("JSON");
+    let slices = text.lines().filter(|line| line.contains("\"region "));
+    assert_eq!(slices.count(), CROSSING);
+    let mut perfetto = Vec::new();
+    trace.write_perfetto_to(&mut perfetto, &options).expect("memory takes it");
+    let last = format!("region {}", CROSSING - 1);
+    assert!(memchr::memmem::find(&perfetto, last.as_bytes()).is_some());
 }

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use expect_test::expect;
 use profiler_trace::{
     CaptureArray, CaptureDamage, CaptureError, Diagnostic, DiagnosticKind, ExportOptions,
     FormCosts, HostCost, RecordCost, StampCost, StampWait, StampWaits, Trace,
@@ -58,70 +59,60 @@ fn damage_says_where_it_is() {
         bytes,
         slots,
     };
-    let cases = [
-        (CaptureDamage::Bytes { at: 10..20 }, "bytes 10 to 19 of the file are damaged"),
-        (CaptureDamage::Truncated { bytes: 12 }, "the file is truncated: it ends after 12 bytes"),
-        (CaptureDamage::AfterEnd { at: 99 }, "from byte 99 of the file on, was not read"),
-        (
-            CaptureDamage::Unexpected { module: 2, array: CaptureArray::LaneCounts },
-            "a part of the counts of the other lanes of module 2 does not fit the metadata",
-        ),
-        (
-            missing(0..64, 3..3),
-            "bytes 0 to 63 of the records of the other lanes are missing (of no slot)",
-        ),
-        (
-            missing(64..65, 3..4),
-            "module 1: bytes 64 to 64 of the records of the other lanes are missing (slot 3)",
-        ),
-        (missing(0..64, 3..6), "are missing (slots 3 to 5)"),
+    let damage = [
+        CaptureDamage::Bytes { at: 10..20 },
+        CaptureDamage::Truncated { bytes: 12 },
+        CaptureDamage::AfterEnd { at: 99 },
+        CaptureDamage::Unexpected { module: 2, array: CaptureArray::LaneCounts },
+        missing(0..64, 3..3),
+        missing(64..65, 3..4),
+        missing(0..64, 3..6),
     ];
-    for (damage, expected) in cases {
-        let text = damage.to_string();
-        assert!(text.contains(expected), "{text}");
-    }
-    let names = CaptureArray::ALL.map(CaptureArray::name);
-    assert_eq!(names, ["headers", "records", "lanes", "lane_counts"]);
+    let said = damage.map(|damage| format!("{damage}\n")).concat();
+    expect![[r#"
+        bytes 10 to 19 of the file are damaged
+        the file is truncated: it ends after 12 bytes, without an end mark
+        what follows the end mark, from byte 99 of the file on, was not read
+        a part of the counts of the other lanes of module 2 does not fit the metadata
+        module 1: bytes 0 to 63 of the records of the other lanes are missing (of no slot)
+        module 1: bytes 64 to 64 of the records of the other lanes are missing (slot 3)
+        module 1: bytes 0 to 63 of the records of the other lanes are missing (slots 3 to 5)
+    "#]]
+    .assert_eq(&said);
 }
 
 #[test]
 fn a_capture_that_cannot_be_read_says_why_and_what_to_do() {
     let damage = vec![CaptureDamage::Truncated { bytes: 1 }, CaptureDamage::AfterEnd { at: 2 }];
-    let of_file = CaptureError::OfFile {
-        path: "a.capture".into(),
-        error: Box::new(CaptureError::NotACapture),
-    };
-    let missing = CaptureError::Io(std::io::ErrorKind::NotFound.into());
-    let of_no_path = CaptureError::OfFile { path: "".into(), error: Box::new(missing) };
-    assert_eq!(of_no_path.to_string(), "the path of the capture is empty; name a file");
-    let cases: [(CaptureError, &[&str]); 8] = [
-        (of_file, &["a.capture: this is no capture"]),
-        (CaptureError::Io(std::io::Error::other("no disk")), &["cannot be read: no disk"]),
-        (CaptureError::Empty, &["the file is empty", "record it again"]),
-        (CaptureError::NotACapture, &["no capture", "NAME.capture"]),
-        (
-            CaptureError::FormatVersion { found: 9 },
-            &["format version 9", "version 1;", "later one"],
-        ),
-        (
-            CaptureError::WireVersion { found: 9 },
-            &["wire version 9", "version 1;", "record it again"],
-        ),
-        (
-            CaptureError::NoMetadata { damage },
-            &["both copies", "copy the file again", "after 1 bytes", "byte 2"],
-        ),
-        (
-            CaptureError::Metadata { error: "no modules".to_owned() },
-            &["cannot be understood: no modules", "the version of the profiler that wrote it"],
-        ),
+    let of_file =
+        |path: &str, error| CaptureError::OfFile { path: path.into(), error: Box::new(error) };
+    let errors = [
+        of_file("", CaptureError::Io(std::io::ErrorKind::NotFound.into())),
+        of_file("a.capture", CaptureError::NotACapture),
+        CaptureError::Io(std::io::Error::other("no disk")),
+        CaptureError::Empty,
+        CaptureError::FormatVersion { found: 9 },
+        CaptureError::WireVersion { found: 9 },
+        CaptureError::NoMetadata { damage },
+        CaptureError::Metadata { error: "no modules".to_owned() },
     ];
-    for (error, parts) in cases {
-        let text = error.to_string();
-        assert!(parts.iter().all(|part| text.contains(part)), "{text}");
-        let source = std::error::Error::source(&error);
-        assert_eq!(source.is_some(), matches!(error, CaptureError::Io(_)));
-    }
+    let has_source = |error: &CaptureError| std::error::Error::source(error).is_some();
+    // The first, of a file, has that of its error.
+    let of_io = |error: &CaptureError| matches!(error, CaptureError::Io(_));
+    assert!(errors[1..].iter().all(|error| has_source(error) == of_io(error)));
+    let said = errors.map(|error| format!("{error}\n")).concat();
+    expect![[r#"
+        the path of the capture is empty; name a file
+        a.capture: this is no capture; give a file that a session wrote, such as NAME.capture of an example (a .pftrace or .json is made from a capture, and cannot be read back; what gzip packed, gunzip unpacks)
+        the capture cannot be read: no disk
+        the file is empty: whatever was to write or copy the capture has not begun, or failed; see whether the disk is full, then copy the file again, or record it again
+        the capture has format version 9, this library reads version 1; read it with the version of the profiler that wrote it, or a later one
+        the capture's records have wire version 9, this library reads version 1; read it with the version of the profiler that wrote it, or record it again
+        both copies of the capture's metadata are damaged or missing, so that nothing of it can be read; copy the file again, or record it again
+          the file is truncated: it ends after 1 bytes, without an end mark
+          what follows the end mark, from byte 2 of the file on, was not read
+        the capture's metadata cannot be understood: no modules; read it with the version of the profiler that wrote it
+    "#]].assert_eq(&said);
 }
 
 /// Costs in which every figure differs.

@@ -116,16 +116,6 @@ fn crossing_regions_enclose_neither() {
 }
 
 #[test]
-fn rows_of_each_sm() {
-    let trace = nested();
-    let stats = trace.stats_of(&StatsQuery::new().by(GroupBy::Sm).name("mma").kernel("g*"));
-    let found: Vec<_> = stats.rows.iter().map(|row| (row.place.sm, row.count, row.warps)).collect();
-    // Blocks 0 and 1 ran on SMs 0 and 1.
-    assert_eq!(found, [(Some(0), 12, 4), (Some(1), 12, 4)]);
-    assert!(whole(&stats).contains("gemm, SM 1"), "{stats}");
-}
-
-#[test]
 fn filters_of_one_kind_add_and_of_two_must_all_hold() {
     let trace = nested();
     let count = |query: StatsQuery| {
@@ -140,27 +130,6 @@ fn filters_of_one_kind_add_and_of_two_must_all_hold() {
     assert_eq!(count(StatsQuery::new().block([1, 0, 0]).sm(0)), 0);
     assert_eq!(count(StatsQuery::new().sm(1).kernel("copy")), 6);
     assert_eq!(count(StatsQuery::new().name("load")), 36 + 48);
-}
-
-#[test]
-fn side_by_side_windows_add_up() {
-    let trace = nested();
-    let whole = trace.stats();
-    for edge in [5.0, 10.0, 60.0, 350.0, 1210.5, 2399.0] {
-        let early = trace.stats_of(&StatsQuery::new().window_ns(0.0..edge));
-        let late = trace.stats_of(&StatsQuery::new().window_ns(edge..3000.0));
-        for row in &whole.rows {
-            let of = |stats: &Stats| {
-                let same = |of: &&profiler_trace::SiteStats| {
-                    (of.kernel, of.site) == (row.kernel, row.site)
-                };
-                stats.rows.iter().find(same).map_or((0, 0.0), |row| (row.count, row.ns.total))
-            };
-            let ((early, early_ns), (late, late_ns)) = (of(&early), of(&late));
-            assert_eq!(early + late, row.count, "{} at {edge}", row.name);
-            assert_eq!(early_ns + late_ns, row.ns.total, "{} at {edge}", row.name);
-        }
-    }
 }
 
 #[test]
@@ -269,15 +238,4 @@ fn ranges_are_kept_as_ranges() {
         assert!(stats.notes.iter().any(|note| note == wanted), "{wanted}\n{:#?}", stats.notes);
     }
     assert_eq!(stats.unmet.len(), 4);
-}
-
-/// Whatever the grouping, no region is lost or counted twice.
-#[test]
-fn all_groupings_have_all_regions() {
-    let trace = nested();
-    let whole: u64 = trace.stats().rows.iter().map(|row| row.count).sum();
-    for by in [GroupBy::Path, GroupBy::Launch, GroupBy::Sm, GroupBy::Block, GroupBy::Warp] {
-        let stats = trace.stats_by(by);
-        assert_eq!(stats.rows.iter().map(|row| row.count).sum::<u64>(), whole, "{by:?}");
-    }
 }

@@ -23,7 +23,6 @@ pub(crate) const TESTS: &[(&str, Test)] = &[
     ("perfetto::facts_of_a_warp_are_on_its_track", facts_of_a_warp_are_on_its_track),
     ("perfetto::values_and_raw_times", values_and_raw_times),
     ("perfetto::weird_names", weird_names),
-    ("perfetto::many_slices_are_small", many_slices_are_small),
     ("perfetto::no_launch", no_launch),
     ("perfetto::odd_times_load", odd_times_load),
 ];
@@ -299,13 +298,13 @@ fn launches_are_processes(context: &Context) -> Result<(), Failed> {
     let answers = ask(context, &trace, &[sql, slices, about])?;
     assert_eq!(answers[0], ["1|gemm, launch 0", "2|sum, launch 1", "3|gemm, launch 2",]);
     // What else is to be known stands above the tracks of each.
-    let facts = |pid: u32, line: &str| answers[2].contains(&format!("{pid}|{line}"));
     for (pid, line) in
         [(1, "grid 4x2, block 64"), (2, "grid 8, block 64"), (3, "grid 1x1x3, block 64, replay 2")]
     {
-        assert!(facts(pid, line), "{line}: {:?}", answers[2]);
         let device = "emulator: these are not GPU times, compute capability 9.0, 132 SMs";
-        assert!(facts(pid, device), "{:?}", answers[2]);
+        for line in [line, device] {
+            assert!(answers[2].contains(&format!("{pid}|{line}")), "{line}: {:?}", answers[2]);
+        }
     }
     assert_eq!(answers[1], ["1|gemm|0", "2|sum|1000", "3|gemm|2000"]);
     Ok(())
@@ -472,12 +471,9 @@ fn values_and_raw_times(context: &Context) -> Result<(), Failed> {
     let options = ExportOptions { raw_times: true, ..ExportOptions::default() };
     let answers = ask_with(context, &trace, &options, &[sql, facts])?;
     let bits = (1u64 << 63) as i64;
-    assert!(
-        answers[0].contains(&"load|debug.value|9223372036854775808".to_owned())
-            || answers[0].contains(&format!("load|debug.value|{bits}")),
-        "{:?}",
-        answers[0]
-    );
+    let has = |answer: &[String], line: &str| answer.iter().any(|found| found == line);
+    let largest = [(1_u64 << 63).to_string(), bits.to_string()];
+    assert!(largest.iter().any(|it| has(&answers[0], &format!("load|debug.value|{it}"))));
     for line in [
         "load|debug.unit|bytes",
         "load|debug.ns|200.25",
@@ -485,7 +481,7 @@ fn values_and_raw_times(context: &Context) -> Result<(), Failed> {
         "mma|debug.value|2.5",
         "mma|debug.value|-3",
     ] {
-        assert!(answers[0].contains(&line.to_owned()), "{line} in {:?}", answers[0]);
+        assert!(has(&answers[0], line), "{line} in {:?}", answers[0]);
     }
     for line in [
         "debug.sm|0",
@@ -493,7 +489,7 @@ fn values_and_raw_times(context: &Context) -> Result<(), Failed> {
         "debug.clock|cycles of the SM",
         "debug.ticks|1000200",
     ] {
-        assert!(answers[1].contains(&line.to_owned()), "{line} in {:?}", answers[1]);
+        assert!(has(&answers[1], line), "{line} in {:?}", answers[1]);
     }
     Ok(())
 }
@@ -528,33 +524,6 @@ fn weird_names(context: &Context) -> Result<(), Failed> {
     Ok(())
 }
 
-fn many_slices_are_small(context: &Context) -> Result<(), Failed> {
-    const WARPS: u32 = 40;
-    const REGIONS: usize = 2_000;
-    let mut trace = gpu();
-    let kernel = site(&mut trace, SiteKind::Kernel, "gemm");
-    let sites: Vec<_> =
-        (0..20).map(|n| site(&mut trace, SiteKind::Region, &format!("part {n}"))).collect();
-    launch(&mut trace, kernel, [WARPS, 1, 1], 0.0, 1e7);
-    for block in 0..WARPS {
-        let warp = warp(&mut trace, [block, 0, 0], 0, 0.0, 1e7);
-        for at in 0..REGIONS {
-            let start = 100.0 + at as f64 * 1000.0;
-            region(&mut trace, warp, sites[at % sites.len()], 0, start, start + 400.0);
-        }
-    }
-    let (path, bytes) = context.write(&trace, &ExportOptions::default(), Format::Perfetto)?;
-    let summary = context.processor.check(&path)?;
-    std::fs::remove_file(&path)?;
-    let slices = u64::from(WARPS) * (REGIONS as u64 + 1);
-    // Four slices tell about the trace, and one about the launch.
-    assert_eq!((summary.slices, summary.tracks), (slices + 5, u64::from(WARPS) + 1));
-    assert_eq!((summary.processes, summary.unfinished), (1, 0));
-    let each = bytes.len() as f64 / slices as f64;
-    assert!(each <= 28.0, "{each} bytes a slice");
-    Ok(())
-}
-
 fn no_launch(context: &Context) -> Result<(), Failed> {
     let answers = ask(
         context,
@@ -571,13 +540,10 @@ fn odd_times_load(context: &Context) -> Result<(), Failed> {
     // Before the origin, without a number, beyond all measure, and ending before it begins.
     region(&mut trace, warp, load, 0, -50.5, 20.0);
     region(&mut trace, warp, math, 0, 300.0, 200.0);
-    last(&mut trace, warp).start.ns = 300.0;
-    region(&mut trace, warp, load, 0, 400.0, 0.0);
-    last(&mut trace, warp).end = Some(profiler_trace::Time { ticks: 0, ns: f64::NAN });
-    region(&mut trace, warp, load, 0, 500.0, 0.0);
-    last(&mut trace, warp).end = Some(profiler_trace::Time { ticks: 0, ns: f64::INFINITY });
-    region(&mut trace, warp, load, 0, 600.0, 0.0);
-    last(&mut trace, warp).end = Some(profiler_trace::Time { ticks: 0, ns: 1e30 });
+    for (start, end) in [(400.0, f64::NAN), (500.0, f64::INFINITY), (600.0, 1e30)] {
+        region(&mut trace, warp, load, 0, start, 0.0);
+        last(&mut trace, warp).end = Some(profiler_trace::Time { ticks: 0, ns: end });
+    }
     let answers = ask(
         context,
         &trace,

@@ -20,9 +20,7 @@ const HATCHET: Tool = Tool::Python(&["hatchet"]);
 
 pub(crate) const TESTS: &[Test] = &[
     Test { name: "proton::figures_are_those_of_the_statistics", needs: NEEDS, run: figures },
-    Test { name: "proton::one_launch", needs: NEEDS, run: one_launch },
     Test { name: "proton::crossing_regions_both_survive", needs: NEEDS, run: crossing_regions },
-    Test { name: "proton::lists_metrics", needs: NEEDS, run: lists_metrics },
     Test { name: "proton::without_cycles", needs: NEEDS, run: without_cycles },
     Test { name: "proton::an_empty_trace", needs: NEEDS, run: an_empty_trace },
     Test { name: "proton::hatchet_adds_up", needs: &[HATCHET], run: hatchet_adds_up },
@@ -89,29 +87,6 @@ fn figures() -> Result<(), Failed> {
     Ok(())
 }
 
-fn one_launch() -> Result<(), Failed> {
-    let mut trace = gpu();
-    let kernel = site(&mut trace, SiteKind::Kernel, "gemm");
-    let load = site(&mut trace, SiteKind::Region, "load");
-    let wait = site(&mut trace, SiteKind::Region, "wait");
-    launch(&mut trace, kernel, [1, 1, 1], 0.0, 1000.0);
-    for index in 0..3 {
-        let warp = warp(&mut trace, [0, 0, 0], index, 0.0, 900.0 + f64::from(index));
-        region(&mut trace, warp, load, 0, 10.0, 110.0);
-        region(&mut trace, warp, wait, 1, 20.0, 50.5);
-    }
-    let stats = trace.stats();
-    let tree = view(&trace, "one-launch.hatchet", &["-m", "normalized_cycles"])?;
-    for name in ["gemm", "load", "wait"] {
-        let cycles = stats.get(name).and_then(|row| row.cycles).expect("cycles");
-        assert_sum(&shown(&tree, name), cycles.mean_per_warp, name);
-    }
-    // Two ticks a nanosecond: nothing is added to a region for what lies in it.
-    assert_eq!(shown(&tree, "load"), [200.0]);
-    assert_eq!(shown(&tree, "ROOT"), shown(&tree, "gemm"));
-    Ok(())
-}
-
 /// Name and time of each frame of a file by itself, and those that it lies in.
 fn own_times(frame: &serde_json::Value, outer: &str, found: &mut Vec<(String, f64)>) {
     let name = frame["frame"]["name"].as_str().expect("a frame has a name");
@@ -151,14 +126,6 @@ fn crossing_regions() -> Result<(), Failed> {
         for (name, ns) in [("gemm", 100.0), ("first", 30.0), ("second", 50.0)] {
             assert_sum(&shown(&tree, name), scale * ns, name);
         }
-    }
-    Ok(())
-}
-
-fn lists_metrics() -> Result<(), Failed> {
-    let text = view(&zoo().0, "lists-metrics.hatchet", &["--list"])?;
-    for metric in ["- cycles", "- normalized_cycles", "- time"] {
-        assert!(text.lines().any(|line| line == metric), "{text}");
     }
     Ok(())
 }

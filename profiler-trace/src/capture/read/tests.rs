@@ -57,18 +57,20 @@ fn metadata_with(text: &str, replacement: &str) -> Vec<u8> {
 
 const RECORDS: Section = Section::Array { module: 0, array: CaptureArray::Records };
 
+/// Reads blocks after metadata that claim so many bytes of records.
+fn read(records: u64, blocks: &[Vec<u8>]) -> (Capture, Vec<CaptureDamage>) {
+    let metadata = metadata_with("\"records\":0", &format!("\"records\":{records}"));
+    let file = [&[plain(Section::Metadata, &metadata)], blocks, &[end()]].concat().concat();
+    Capture::read_from(file.as_slice()).expect("the metadata are whole")
+}
+
 #[test]
 fn claims_take_no_memory() {
     let exbibyte = 1_u64 << 60;
-    let metadata = metadata_with("\"records\":0", &format!("\"records\":{exbibyte}"));
     let part = PART_BYTES as u32;
     for (offset, found) in [(0, 1), (3, 4), (1 << 30, 0)] {
         let offset = offset * PART_BYTES as u64;
-        let file =
-            [plain(Section::Metadata, &metadata), zeros(RECORDS, offset, part, exbibyte), end()]
-                .concat();
-        let (capture, damage) =
-            Capture::read_from(file.as_slice()).expect("the metadata are whole");
+        let (capture, damage) = read(exbibyte, &[zeros(RECORDS, offset, part, exbibyte)]);
         let records = &capture.modules[0].records;
         assert_eq!(records.len(), found * PART_BYTES);
         assert!(records.capacity() <= 20 << 20, "{}", records.capacity());
@@ -80,16 +82,8 @@ fn claims_take_no_memory() {
 
 #[test]
 fn metadata_that_claim_another_length_than_the_blocks_are_told() {
-    let metadata = metadata_with("\"records\":0", "\"records\":32");
     let lanes = Section::Array { module: 9, array: CaptureArray::Lanes };
-    let file = [
-        plain(Section::Metadata, &metadata),
-        zeros(RECORDS, 0, 16, 16),
-        zeros(lanes, 0, 16, 16),
-        end(),
-    ]
-    .concat();
-    let (capture, damage) = Capture::read_from(file.as_slice()).expect("the metadata are whole");
+    let (capture, damage) = read(32, &[zeros(RECORDS, 0, 16, 16), zeros(lanes, 0, 16, 16)]);
     assert!(capture.modules[0].records.is_empty());
     let unexpected = |module, array| CaptureDamage::Unexpected { module, array };
     let records = CaptureArray::Records;
@@ -105,18 +99,10 @@ fn metadata_that_claim_another_length_than_the_blocks_are_told() {
 
 #[test]
 fn blocks_of_one_section_that_disagree_are_damaged() {
-    let metadata = metadata_with("\"records\":0", "\"records\":16");
-    let file = [
-        plain(Section::Metadata, &metadata),
-        zeros(RECORDS, 0, 16, 16),
-        zeros(RECORDS, 0, 32, 32),
-        end(),
-    ]
-    .concat();
-    let (capture, damage) = Capture::read_from(file.as_slice()).expect("the metadata are whole");
+    let (capture, damage) = read(16, &[zeros(RECORDS, 0, 16, 16), zeros(RECORDS, 0, 32, 32)]);
     assert_eq!(capture.modules[0].records, [0; 16]);
-    let bytes = (file.len() - 2 * HEADER_BYTES) as u64..(file.len() - HEADER_BYTES) as u64;
-    assert_eq!(damage, [CaptureDamage::Bytes { at: bytes }]);
+    let [CaptureDamage::Bytes { at }] = &damage[..] else { panic!("{damage:?}") };
+    assert_eq!(at.end - at.start, HEADER_BYTES as u64);
 }
 
 #[test]
@@ -127,9 +113,7 @@ fn a_part_that_unpacks_to_something_else_is_damaged() {
     };
     let wrong = BlockHeader { part_checksum: header.part_checksum ^ 1, ..header };
     block[..HEADER_BYTES].copy_from_slice(&wrong.to_bytes());
-    let metadata = metadata_with("\"records\":0", "\"records\":16");
-    let file = [plain(Section::Metadata, &metadata), block, end()].concat();
-    let (capture, damage) = Capture::read_from(file.as_slice()).expect("the metadata are whole");
+    let (capture, damage) = read(16, &[block]);
     assert!(capture.modules[0].records.is_empty());
     assert!(matches!(damage[..], [CaptureDamage::Bytes { .. }, CaptureDamage::Missing { .. }]));
 }

@@ -1,6 +1,5 @@
 //! Warps whose records went to memory of the host.
 
-use super::waits::waits;
 use super::*;
 use crate::record_cost::StampWait;
 
@@ -57,42 +56,4 @@ fn over_the_bus_a_stamp_may_wait_longer() {
     assert_eq!(reach(48.0, Buffer::Global), Some(66.0));
     assert_eq!(reach(48.0, Buffer::Host), Some(82.0));
     assert_eq!((reach(0.5, Buffer::Global), reach(0.4375, Buffer::Global)), (Some(3.0), None));
-}
-
-#[test]
-fn regions_are_right_at_each_depth() {
-    for (elected, with_value) in [(false, true), (true, false)] {
-        for depth in [1, 2, 4, 8] {
-            let mut steps = vec![Step::Open(elected); depth];
-            steps.push(Step::Work(1_000));
-            steps.extend(vec![Step::Close(with_value); depth]);
-            let holds = Holds::default().in_host(true);
-            let (trace, _) = simulate_holding(&steps, Clock::Cycles, 1, holds);
-            let lengths: Vec<u64> = trace.warps[0].regions.iter().map(length).collect();
-            assert_eq!(lengths, vec![1_000; depth], "{elected}");
-        }
-    }
-}
-
-#[test]
-fn a_begin_is_a_record_that_others_wait_for() {
-    for eighths in [&[][..], &[0], &[1, 7, 5]] {
-        let mut steps = vec![Step::Open(false); 8];
-        steps.push(Step::Work(1_000));
-        steps.extend(vec![Step::Close(true); 8]);
-        steps.extend([Step::Open(false), Step::Close(false)].repeat(8));
-        let holds = Holds::new(waits(), eighths).in_host(true);
-        let (trace, _) = simulate_holding(&steps, Clock::Cycles, 1, holds);
-        let mut lengths: Vec<u64> = trace.warps[0].regions.iter().map(length).collect();
-        lengths.sort_unstable();
-        assert_eq!(lengths, [[0; 8], [1_000; 8]].concat());
-    }
-    // Of a region that stands alone, what is within the reach of its begin may be that of the wait.
-    let limit = waits().end.reach_ticks(Buffer::Host).expect("there is a wait") as u64;
-    for (work, seen) in [(limit, 0), (limit + 1, limit + 1)] {
-        let steps = [Step::Open(false), Step::Work(work), Step::Close(false)];
-        let holds = Holds::new(waits(), &[0]).in_host(true);
-        let (trace, _) = simulate_holding(&steps, Clock::Cycles, 1, holds);
-        assert_eq!(length(&trace.warps[0].regions[0]), seen);
-    }
 }

@@ -101,46 +101,27 @@ fn stamps(trace: &Trace) -> Vec<u64> {
     ticks
 }
 
-#[test]
-fn what_stands_back_to_back_takes_no_time_whatever_was_waited() {
-    for eighths in [&[][..], &[0], &[8, 3], &[1, 7, 5]] {
-        for (elected, with_value) in [(false, false), (true, true)] {
-            let mut steps = vec![Step::Open(elected); 8];
-            steps.push(Step::Work(1_000));
-            steps.extend(vec![Step::Close(with_value); 8]);
-            // Beside each other, around each other.
-            let pair = [Step::Open(elected), Step::Close(with_value)];
-            steps.extend(pair.repeat(8));
-            let holds = Holds::new(waits(), eighths);
-            let (trace, machine) = simulate_holding(&steps, Clock::Cycles, 1, holds);
-            let mut lengths: Vec<u64> = trace.warps[0].regions.iter().map(length).collect();
-            lengths.sort_unstable();
-            assert_eq!(lengths, [[0; 8], [1_000; 8]].concat(), "{elected}");
-            assert!(trace.diagnostics.is_empty(), "{}", trace.diagnostics);
-            let waited = machine.now - 640_000.0 - 1_000.0;
-            assert!(waited > 100.0, "the machine records for nothing: {waited}");
-        }
-    }
-}
-
+/// Within a record's reach what passed may be what was waited, and beyond it is exact.
 #[test]
 fn the_reach_of_a_record_is_the_longest_wait() {
-    // From the end of one region to the mark after it: 38 after the end, 2 ahead of the mark.
-    let limit = waits().record.reach_ticks(Buffer::Global).expect("there is a wait") as u64;
-    for (work, seen) in [(limit, 0), (limit + 1, limit + 1)] {
-        let steps = [
-            Step::Open(false),
-            Step::Work(500),
-            Step::Close(false),
-            Step::Work(work),
-            Step::Mark(false),
-        ];
-        let holds = Holds::new(waits(), &[0]);
-        let (trace, _) = simulate_holding(&steps, Clock::Cycles, 1, holds);
-        let warp = &trace.warps[0];
-        let end = warp.regions[0].end.map_or(0, |end| end.ticks);
-        assert_eq!(warp.marks[0].time.ticks - end, seen);
-        assert_eq!(length(&warp.regions[0]), 500, "nothing was stored ahead of it");
+    let region = |work| [Step::Open(false), Step::Work(work), Step::Close(false)];
+    let after_a_record = |work| [&region(500)[..], &[Step::Work(work), Step::Mark(false)]].concat();
+    let after_a_region = |work| [region(1_000), region(work)].concat();
+    // In memory of the host a region's begin is a record.
+    let alone = |work| region(work).to_vec();
+    let StampWaits { end, record, .. } = waits();
+    type Steps<'s> = &'s dyn Fn(u64) -> Vec<Step>;
+    let cases: [(Steps<'_>, StampWait, bool); 3] =
+        [(&after_a_record, record, false), (&after_a_region, end, false), (&alone, end, true)];
+    for (steps, wait, hosted) in cases {
+        let buffer = if hosted { Buffer::Host } else { Buffer::Global };
+        let limit = wait.reach_ticks(buffer).expect("there is a wait") as u64;
+        for (work, seen) in [(limit, 0), (limit + 1, limit + 1)] {
+            let holds = Holds::new(waits(), &[0]).in_host(hosted);
+            let (trace, _) = simulate_holding(&steps(work), Clock::Cycles, 1, holds);
+            let [.., before, last] = stamps(&trace)[..] else { panic!("two stamps") };
+            assert_eq!(last - before, seen, "{buffer:?}");
+        }
     }
 }
 
@@ -160,29 +141,9 @@ fn of_stamps_at_one_time_what_ends_is_the_first_and_what_begins_the_last() {
     assert_eq!(lengths, [1_000, 30]);
 }
 
-#[test]
-fn a_region_after_a_record_is_exact_where_it_ends_beyond_its_reach() {
-    // An end that waited only for its region's begin would be 25 later.
-    for work in [40, 60, 200] {
-        let region = [Step::Open(false), Step::Work(work), Step::Close(false)];
-        let holds = Holds::new(waits(), &[]);
-        let (trace, _) = simulate_holding(&region.repeat(3), Clock::Cycles, 1, holds);
-        for region in &trace.warps[0].regions {
-            assert_eq!(length(region), work);
-        }
-    }
-    // Within it the work may be what the end waited.
-    let limit = waits().end.reach_ticks(Buffer::Global).expect("there is a wait") as u64;
-    for (work, seen) in [(limit, 0), (limit + 1, limit + 1)] {
-        let region = |work| [Step::Open(false), Step::Work(work), Step::Close(false)];
-        let steps = [region(1_000), region(work)].concat();
-        let (trace, _) = simulate_holding(&steps, Clock::Cycles, 1, Holds::new(waits(), &[0]));
-        let lengths: Vec<u64> = trace.warps[0].regions.iter().map(length).collect();
-        assert_eq!(lengths, [1_000, seen]);
-    }
-}
-
 proptest::proptest! {
+    #![proptest_config(proptest::prelude::ProptestConfig::with_cases(96))]
+
     /// Between two stamps of any program: exact beyond the reach of a record, and within it never
     /// longer than the work, nor shorter by more than the longest wait.
     #[test]

@@ -2,57 +2,6 @@
 
 use super::*;
 
-#[test]
-fn a_watched_region_ends_the_latest_begin_ahead_of_it() {
-    // Recursion, and one on a track of its own between the two.
-    let capture = one(Keep::First, 16, |warp| {
-        warp.begin(2, None, 6_040).begin(2, Some(5), 6_041).begin(2, None, 6_050);
-        warp.watched(2, None, 6_055, 6_060).attach(2, 6_060, Value::Unsigned(7));
-        warp.watched(2, Some(5), 6_041, 6_062).watched(2, None, 6_045, 6_070);
-        warp.begin(3, None, 6_080);
-    });
-    let expected = [
-        (6_041, Some(6_062), 0),
-        (6_045, Some(6_070), 0),
-        (6_055, Some(6_060), 1),
-        (6_080, None, 0),
-    ];
-    check(&capture, &expected, &[Kind::OpenRegion]);
-    let trace = Decoder::new(&capture).trace();
-    assert_eq!(trace.warps[0].regions[2].value, Some(Value::Unsigned(7)));
-}
-
-/// The end of a token says which of two begins of one site is its own, where nothing else does.
-#[test]
-fn watched_regions_of_one_site_that_cross() {
-    let capture = one(Keep::First, 16, |warp| {
-        warp.begin(2, None, 6_000).begin(2, None, 6_003);
-        warp.watched(2, None, 6_002, 6_020).watched(2, None, 6_012, 6_030);
-    });
-    check(&capture, &[(6_002, Some(6_020), 0), (6_012, Some(6_030), 0)], &[]);
-}
-
-#[test]
-fn a_watched_region_whose_begin_was_overwritten_is_whole() {
-    let capture = one(Keep::Last, 4, |warp| {
-        warp.begin(2, None, 6_000).begin(2, None, 6_010).mark(4, None, 6_015);
-        warp.watched(2, None, 6_012, 6_020).attach(2, 6_020, Value::Unsigned(1));
-        warp.watched(2, None, 6_002, 6_030);
-    });
-    check(&capture, &[(6_002, Some(6_030), 0), (6_012, Some(6_020), 1)], &[Kind::BufferTooSmall]);
-    let trace = Decoder::new(&capture).trace();
-    assert_eq!(trace.warps[0].regions[1].value, Some(Value::Unsigned(1)));
-    assert_eq!((trace.recorded(), trace.lost()), (3, 2));
-}
-
-#[test]
-fn a_watched_region_that_began_before_the_kernel_is_said() {
-    let capture = one(Keep::First, 16, |warp| {
-        warp.watched(2, None, ENTRY - 1, 6_020);
-    });
-    check(&capture, &[(ENTRY, Some(6_020), 0)], &[Kind::StartBeforeEntry]);
-}
-
 /// Its begin says when it was written, whatever the 40 bits of the record leave open.
 #[test]
 fn a_watched_region_of_more_than_40_bits_is_exact() {
@@ -103,18 +52,6 @@ fn of_two_watched_regions_with_the_same_times_the_later_one_lies_around() {
         warp.range(3, None, 6_002, 6_020).watched(2, None, 6_002, 6_020);
     });
     later_lies_around(&overwritten, &[Kind::BufferTooSmall]);
-}
-
-/// A clock that comes in steps reads the same again and again.
-#[test]
-fn each_begin_at_one_tick_is_that_of_one_watched_region() {
-    let capture = one(Keep::First, 16, |warp| {
-        warp.begin(2, None, 6_000).begin(2, None, 6_000).begin(2, None, 6_000);
-        warp.watched(2, None, 6_000, 6_000).watched(2, None, 6_000, 6_010);
-        warp.watched(2, None, 6_000, 6_020);
-    });
-    let expected = [(6_000, Some(6_020), 0), (6_000, Some(6_010), 1), (6_000, Some(6_000), 2)];
-    check(&capture, &expected, &[]);
 }
 
 #[test]
