@@ -89,22 +89,7 @@ pub(crate) enum Color {
 }
 
 impl Color {
-    /// What `--color` says among the program's arguments, which need not be right.
-    pub(crate) fn asked_for(arguments: impl IntoIterator<Item = OsString>) -> Self {
-        let mut arguments = arguments.into_iter().take_while(|argument| argument != "--");
-        while let Some(argument) = arguments.next() {
-            let value = match argument.to_string_lossy().strip_prefix("--color") {
-                Some("") => arguments.next().unwrap_or_default().to_string_lossy().into_owned(),
-                Some(value) => value.strip_prefix('=').unwrap_or_default().to_owned(),
-                None => continue,
-            };
-            // What else stands there is refused, whatever that looks like.
-            return Self::from_str(&value, false).unwrap_or(Self::Auto);
-        }
-        Self::Auto
-    }
-
-    /// Makes it so for the whole process.
+    /// Sets it for the whole process.
     pub(crate) fn apply(self) {
         let choice = match self {
             Self::Auto => anstream::ColorChoice::Auto,
@@ -175,24 +160,11 @@ pub(crate) struct ReadingArguments {
 mod tests {
     use clap::CommandFactory;
 
-    use super::{Arguments, Color};
+    use super::Arguments;
 
     #[test]
     fn the_arguments_fit_together() {
         Arguments::command().debug_assert();
-    }
-
-    #[test]
-    fn colour_is_known_before_the_arguments_are() {
-        let asked_for = |words: &str| Color::asked_for(words.split(' ').map(Into::into));
-        for words in ["profiler --color never --help", "profiler stats --bad --color=never"] {
-            assert_eq!(asked_for(words), Color::Never, "{words}");
-        }
-        assert_eq!(asked_for("profiler --color always"), Color::Always);
-        let unsaid = ["profiler", "profiler --color", "profiler --color blue", "profiler --colors"];
-        for words in unsaid.into_iter().chain(["profiler info -- --color never"]) {
-            assert_eq!(asked_for(words), Color::Auto, "{words}");
-        }
     }
 
     #[test]

@@ -29,28 +29,6 @@ Exit codes:
 A signal leaves no half-written file behind. A reader that closes the pipe
 early, as `head` does, is no error.";
 
-/// Those of `check`.
-pub(crate) const CHECK_HELP: &str = "\
-Exit codes:
-  0      done; nothing was found that is denied
-  1      done; something was found that is denied, as errors and damaged files
-         are unless --allow names them
-  2      not done: the arguments are wrong, or a capture cannot be read
-  128+N  ended by signal N: 129 by a closed terminal, 130 by Ctrl-C,
-         143 by `kill`";
-
-/// Those of `diff`.
-pub(crate) const DIFF_HELP: &str = "\
-Exit codes:
-  0      done; no mean grew by more than --fail-above, or it was not given
-  1      done; a mean grew by more than --fail-above, beyond noise
-  2      not done: the arguments are wrong, or a capture cannot be read
-  3      --fail-above cannot tell: growth that may be noise, too few data,
-         losses, other devices, regions that are gone or did not end, kernels
-         that failed or did not end
-  128+N  ended by signal N: 129 by a closed terminal, 130 by Ctrl-C,
-         143 by `kill`";
-
 /// What a command that did its work says about what it saw.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Verdict {
@@ -159,10 +137,6 @@ pub(crate) fn cannot_read(name: &str, error: &io::Error) -> Error {
             "ask whoever owns it for the right to read it, or for a copy; `ls -l` shows who that is"
         }
         io::ErrorKind::IsADirectory => "name one of the captures in it",
-        io::ErrorKind::NotADirectory => {
-            "give another path: a part of this one is a file, and no folder"
-        }
-        io::ErrorKind::InvalidFilename => "give another path: no file can have this name",
         _ => "see whether the disk or the connection that it is on works, or read a copy of it",
     })
 }
@@ -181,15 +155,7 @@ pub(crate) fn cannot_write(name: &str, error: &(dyn StdError + 'static)) -> Erro
         io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
             "make room there (`df -h` shows how much there is), or write to another disk"
         }
-        io::ErrorKind::FileTooLarge => "write to a disk that takes larger files",
-        io::ErrorKind::ReadOnlyFilesystem => {
-            "nothing there can be changed; name a file on another disk"
-        }
         io::ErrorKind::IsADirectory => "add the name of a file to it",
-        io::ErrorKind::NotADirectory | io::ErrorKind::AlreadyExists => {
-            "give another path: a part of this one is a file, and no folder"
-        }
-        io::ErrorKind::InvalidFilename => "give another path: no file can have this name",
         _ => "see whether the disk or the connection that it is on works, or write elsewhere",
     })
 }
@@ -198,15 +164,13 @@ pub(crate) fn cannot_write(name: &str, error: &(dyn StdError + 'static)) -> Erro
 mod tests {
     use std::io;
 
-    use super::{CHECK_HELP, DIFF_HELP, HELP, cannot_read, cannot_write, chain, is_broken_pipe};
+    use super::{HELP, cannot_read, cannot_write, chain, is_broken_pipe};
 
     /// A terminal breaks longer ones in the middle, where the next stands at the left.
     #[test]
     fn no_line_is_longer_than_a_terminal() {
-        for text in [HELP, CHECK_HELP, DIFF_HELP] {
-            for line in text.lines() {
-                assert!(line.chars().count() <= 80, "{line}");
-            }
+        for line in HELP.lines() {
+            assert!(line.chars().count() <= 80, "{line}");
         }
     }
 
@@ -224,10 +188,7 @@ mod tests {
             (io::ErrorKind::PermissionDenied, "right to read", "right to write"),
             (io::ErrorKind::NotFound, "path of a capture", "another folder"),
             (io::ErrorKind::StorageFull, "read a copy", "make room"),
-            (io::ErrorKind::QuotaExceeded, "read a copy", "make room"),
-            (io::ErrorKind::ReadOnlyFilesystem, "read a copy", "another disk"),
             (io::ErrorKind::IsADirectory, "captures in it", "name of a file"),
-            (io::ErrorKind::NotADirectory, "no folder", "no folder"),
             (io::ErrorKind::TimedOut, "read a copy", "write elsewhere"),
         ];
         for (kind, to_read, to_write) in cases {

@@ -6,7 +6,6 @@ use std::io::{self, BufWriter, IsTerminal, Write};
 use std::path::{Path, PathBuf};
 
 use crate::arguments::File;
-use crate::closed;
 use crate::console::Console;
 use crate::exit::{Error, cannot_write, is_broken_pipe};
 use crate::part::Part;
@@ -16,18 +15,8 @@ use crate::terminal;
 /// Anything that makes writing fail.
 pub(crate) type WriteError = Box<dyn StdError + Send + Sync>;
 
-/// Refuses a standard output that is closed.
-pub(crate) fn check_stdout() -> Result<(), Error> {
-    if closed::is_stdout_closed() {
-        return Err(Error::new("cannot write standard output: it is closed")
-            .with_help("leave it open; `> /dev/null` is for who wants the exit code alone"));
-    }
-    Ok(())
-}
-
 /// Prints text to standard output, with its colours where they may be used.
 pub(crate) fn print(text: &str) -> Result<(), Error> {
-    check_stdout()?;
     let mut stdout = anstream::stdout().lock();
     let printed = stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush());
     printed.or_else(|error| closed_or("standard output", error.into()))
@@ -40,7 +29,6 @@ pub(crate) fn print_lines(text: &str) -> Result<(), Error> {
 
 /// Prints a JSON document to standard output.
 pub(crate) fn print_json(text: &str) -> Result<(), Error> {
-    check_stdout()?;
     let mut stdout = shown(io::stdout().is_terminal(), io::stdout(), Content::Json);
     let printed = stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush());
     printed.or_else(|error| closed_or("standard output", error.into()))
@@ -78,7 +66,7 @@ pub(crate) fn check(output: &File, content: Content, inputs: &[&File]) -> Result
             Err(Error::new("this format is not for a terminal")
                 .with_help("write it to a file with -o FILE, or into a pipe"))
         }
-        File::Standard => check_stdout(),
+        File::Standard => Ok(()),
         File::Path(path) => Target::of(path, inputs).map(drop),
     }
 }
@@ -99,7 +87,6 @@ pub(crate) fn write(
     console: &Console,
     write: impl FnOnce(&mut (dyn Write + Send)) -> Result<(), WriteError>,
 ) -> Result<(), Error> {
-    check(output, content, inputs)?;
     match output {
         File::Standard => {
             let written = console.print("steps", |stdout| {

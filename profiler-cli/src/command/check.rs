@@ -30,7 +30,7 @@ Examples:
 /// errors and damaged files are unless --allow names them; with 2 if a capture could not be read.
 #[derive(Args, Debug)]
 #[command(after_help = EXAMPLES,
-          after_long_help = format!("{EXAMPLES}\n\n{}\n\n{}", exit::CHECK_HELP, names()))]
+          after_long_help = format!("{EXAMPLES}\n\n{}\n\n{}", exit::HELP, names()))]
 pub(crate) struct Arguments {
     /// The captures to read; `-` for standard input
     #[arg(value_name = "CAPTURE", required = true, value_hint = ValueHint::FilePath)]
@@ -94,23 +94,12 @@ fn kind(text: &str) -> Result<Kind, String> {
 
 /// What `--deny` and `--allow` can name, for the help: how grave each is, and what it is about.
 fn names() -> String {
-    const WIDTH: usize = 80;
-    let mut text = "Diagnostics:".to_owned();
-    for kind in Kind::ALL {
-        text += &format!("\n  {} ({})", kind.name(), kind.severity().name());
-        let mut column = WIDTH;
-        for word in kind.meaning().split_whitespace() {
-            let length = 1 + word.chars().count();
-            if column + length > WIDTH {
-                text += "\n     ";
-                column = 5;
-            }
-            text.push(' ');
-            text += word;
-            column += length;
-        }
-    }
-    text
+    let wrapped = textwrap::Options::new(80).initial_indent("      ").subsequent_indent("      ");
+    let entry = |kind: &Kind| {
+        let meaning = textwrap::fill(kind.meaning(), &wrapped);
+        format!("\n  {} ({})\n{meaning}", kind.name(), kind.severity().name())
+    };
+    "Diagnostics:".to_owned() + &Kind::ALL.iter().map(entry).collect::<String>()
 }
 
 fn kinds() -> impl TypedValueParser<Value = Kind> {

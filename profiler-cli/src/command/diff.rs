@@ -27,7 +27,7 @@ Examples:
 /// a side, taken in turns.
 #[derive(Args, Debug)]
 #[command(after_help = EXAMPLES,
-          after_long_help = format!("{EXAMPLES}\n\n{}", exit::DIFF_HELP))]
+          after_long_help = format!("{EXAMPLES}\n\n{}", exit::HELP))]
 pub(crate) struct Arguments {
     /// The capture before; `-` for standard input
     #[arg(value_name = "A", value_hint = ValueHint::FilePath,

@@ -86,16 +86,10 @@ pub(super) fn run(arguments: &Arguments, console: &Console) -> Result<Verdict, E
         return Err(Error::new(format!("the format {format} is compressed in itself"))
             .with_help("leave --gzip, or the ending .gz, out"));
     }
-    let other = name.and_then(|name| format.other_by_name(name));
     let options = arguments.options.of(format)?;
     let input = &arguments.input;
     let content = if is_gzip { Content::Binary } else { format.content() };
     output::check(output, content, &[&input.capture])?;
-    if let Some((ending, other)) = other {
-        console.note(&format!(
-            "the ending {ending} is that of {other}; the file will hold {format}, as --to says"
-        ));
-    }
     let capture = load::capture(&input.capture, input.reading, console)?.capture;
     let decoder = load::decoder(&capture, input.reading);
     let all = decoder.warp_count();

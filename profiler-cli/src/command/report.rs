@@ -1,7 +1,5 @@
 //! `profiler report`: all of it on one page.
 
-use std::path::{Path, PathBuf};
-
 use clap::{Args, ValueHint};
 use profiler_report::{ReportOptions, write_html};
 use profiler_trace::WarpSource;
@@ -33,7 +31,7 @@ pub(crate) struct Arguments {
     launches: LaunchArguments,
     /// The file to write; `-` for standard output
     #[arg(long, short, value_name = "FILE", value_hint = ValueHint::FilePath)]
-    output: Option<File>,
+    output: File,
     /// The page's title [default: the names of the kernels]
     #[arg(long, value_name = "TEXT")]
     title: Option<String>,
@@ -51,13 +49,7 @@ pub(crate) struct Arguments {
 
 pub(super) fn run(arguments: &Arguments, console: &Console) -> Result<Verdict, Error> {
     let input = &arguments.input;
-    let Some(output) = &arguments.output else {
-        let page =
-            input.capture.path().map_or("page.html".into(), |path| path.with_extension("html"));
-        return Err(Error::new("no file for the page was given")
-            .with_help(format!("add -o {}", page.display())));
-    };
-    refuse_other_formats(output)?;
+    let output = &arguments.output;
     output::check(output, Content::Text, &[&input.capture])?;
     let capture = load::capture(&input.capture, input.reading, console)?.capture;
     let decoder = load::decoder(&capture, input.reading);
@@ -80,34 +72,4 @@ pub(super) fn run(arguments: &Arguments, console: &Console) -> Result<Verdict, E
         Ok(write_html(&trace, writer, &options)?)
     })?;
     Ok(Verdict::Clean)
-}
-
-/// The name of the page that this may have been meant for: without the endings of files that hold one, or
-/// that of another format.
-fn page_of(path: &Path) -> PathBuf {
-    let is_html = |path: &Path| {
-        path.extension().is_some_and(|ending| {
-            ["html", "htm"].iter().any(|html| ending.eq_ignore_ascii_case(html))
-        })
-    };
-    let stem = path.with_extension("");
-    if is_html(&stem) { stem } else { path.with_extension("html") }
-}
-
-/// A page that bears the name of something else would not open.
-fn refuse_other_formats(output: &File) -> Result<(), Error> {
-    let Some(path) = output.path() else { return Ok(()) };
-    match path.extension() {
-        Some(ending) if !["html", "htm"].iter().any(|html| ending.eq_ignore_ascii_case(html)) => {
-            Err(Error::new(format!(
-                "{} would hold HTML under the name of another format",
-                path.display()
-            ))
-            .with_help(format!(
-                "write -o {}; `profiler export` knows other formats",
-                page_of(path).display()
-            )))
-        }
-        _ => Ok(()),
-    }
 }

@@ -2,6 +2,8 @@
 
 mod show;
 
+use std::path::Path;
+
 use clap::{Args, ValueEnum, ValueHint};
 use profiler_trace::{GroupBy, Stats, StatsQuery, Trace, Warp, WarpSource};
 
@@ -85,9 +87,11 @@ enum Show {
 /// How to show it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum Format {
-    /// A table for people, with what else is to be known above it
+    /// A table for people, with notes and diagnostics above it
+    #[value(alias = "txt")]
     Table,
     /// The same in Markdown
+    #[value(alias = "md")]
     Markdown,
     /// A JSON object with diagnostics and rows; of regions alone, with notes as well
     Json,
@@ -129,7 +133,7 @@ impl From<By> for GroupBy {
 }
 
 pub(super) fn run(arguments: &Arguments, console: &Console) -> Result<Verdict, Error> {
-    let format = arguments.format()?;
+    let format = arguments.format();
     arguments.refuse_what_does_not_fit(format)?;
     let capture = &arguments.input.capture;
     let output = arguments.output.as_ref().unwrap_or(&File::Standard);
@@ -226,47 +230,11 @@ impl Arguments {
         self.show.iter().any(|show| *show != Show::Regions)
     }
 
-    /// How to show it: as was said, or as the name of the output says; the two must agree.
-    fn format(&self) -> Result<Format, Error> {
-        let Some(path) = self.output.as_ref().and_then(File::path) else {
-            return Ok(self.format.unwrap_or(Format::Table));
-        };
-        let ending = path.extension().unwrap_or_default().to_ascii_lowercase();
-        let named = match ending.to_str() {
-            Some("json") => Some(Format::Json),
-            Some("csv") => Some(Format::Csv),
-            Some("md") => Some(Format::Markdown),
-            Some("txt") => Some(Format::Table),
-            _ => None,
-        };
-        match (self.format, named) {
-            (Some(format), Some(named)) if format != named => {
-                let (holds, ending) = match format {
-                    Format::Table => ("a table", "txt"),
-                    Format::Markdown => ("Markdown", "md"),
-                    Format::Json => ("JSON", "json"),
-                    Format::Csv => ("CSV", "csv"),
-                };
-                Err(Error::new(format!(
-                    "{} would hold {holds} under the name of another format",
-                    path.display()
-                ))
-                .with_help(format!(
-                    "write -o {}, or leave --format out",
-                    path.with_extension(ending).display()
-                )))
-            }
-            (Some(format), _) | (None, Some(format)) => Ok(format),
-            (None, None) if ending.is_empty() => Ok(Format::Table),
-            (None, None) => Err(Error::new(format!(
-                "the name {} does not say how the statistics are to be shown",
-                path.display()
-            ))
-            .with_help(
-                "give --format FORMAT, or one of the endings .json, .csv, .md, .txt (the last, and \
-                 none at all, is a table)",
-            )),
-        }
+    /// The format that is asked for, or that the output's ending names, or a table.
+    fn format(&self) -> Format {
+        let ending = self.output.as_ref().and_then(File::path).and_then(Path::extension);
+        let named = ending.and_then(|ending| Format::from_str(ending.to_str()?, true).ok());
+        self.format.or(named).unwrap_or(Format::Table)
     }
 
     fn refuse_what_does_not_fit(&self, format: Format) -> Result<(), Error> {

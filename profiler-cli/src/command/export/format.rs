@@ -59,20 +59,11 @@ impl Format {
         all.flat_map(|format| format.endings().iter().map(move |it| (*it, format)))
     }
 
-    /// The format that a file's name says, and by which ending, in whatever case.
-    fn said_by_name(name: &str) -> Option<(&'static str, Self)> {
-        let lower = name.to_ascii_lowercase();
-        Self::all_endings().find(|(ending, _)| lower.ends_with(ending))
-    }
-
-    /// Another format that a file's name says, and by which ending.
-    pub(super) fn other_by_name(self, name: &str) -> Option<(&'static str, Self)> {
-        Self::said_by_name(name).filter(|(_, format)| *format != self)
-    }
-
     /// The format that a file's name asks for.
     pub(super) fn of_name(name: &str) -> Result<Self, Error> {
-        Self::said_by_name(name).map(|(_, format)| format).ok_or_else(|| {
+        let lower = name.to_ascii_lowercase();
+        let found = Self::all_endings().find(|(ending, _)| lower.ends_with(ending));
+        found.map(|(_, format)| format).ok_or_else(|| {
             let known: Vec<&str> = Self::all_endings().map(|(ending, _)| ending).collect();
             Error::new(format!("the name {name} does not say which format is meant"))
                 .with_help(format!("give --to FORMAT, or one of the endings {}", known.join(", ")))
