@@ -15,7 +15,7 @@ use clap::Subcommand;
 use crate::console::Console;
 use crate::exit::{Error, Verdict};
 
-/// What to do.
+/// A command with its arguments.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     Info(info::Arguments),
@@ -29,7 +29,7 @@ pub(crate) enum Command {
     Man(man::Arguments),
 }
 
-/// Does it.
+/// Runs a command.
 pub(crate) fn run(command: Command, console: &Console) -> Result<Verdict, Error> {
     match command {
         Command::Info(arguments) => info::run(&arguments, console),

@@ -1,5 +1,4 @@
-//! What the user is told beside the result: errors, diagnostics, progress. All of it on standard
-//! error.
+//! Errors, diagnostics, notes and progress, all on standard error.
 
 use std::fmt;
 use std::io::{self, IsTerminal, Write};
@@ -16,28 +15,28 @@ use profiler_trace::{Diagnostic, Diagnostics, Progress as Steps, Severity, print
 use crate::exit::Error;
 use crate::terminal;
 
-/// A command that is over sooner shows no progress.
+/// A shorter command shows no progress.
 const PATIENCE: Duration = Duration::from_secs(1);
-/// How often a bar moves where nothing else moves it.
+/// The time between two frames of a bar.
 const TICK: Duration = Duration::from_millis(100);
 
-/// Bytes of a known number, of which there are none yet: neither a rate nor what is left is known.
+/// Bytes of a known total, before the first one: neither rate nor time left is known.
 const BYTES_BEGUN: &str = "{msg} {wide_bar} {decimal_bytes}/{decimal_total_bytes}";
-/// Bytes of a known number: rate, and time left.
+/// Bytes of a known total: rate, and time left.
 const BYTES_OF: &str = "{msg} {wide_bar} {decimal_bytes}/{decimal_total_bytes}, \
                         {decimal_bytes_per_sec}, {eta} left";
-/// Bytes of an unknown number.
+/// Bytes of an unknown total.
 const BYTES: &str = "{spinner} {msg}, {decimal_bytes}, {decimal_bytes_per_sec}, {elapsed}";
-/// Steps of which none is done yet; `{of}` is what they are.
+/// Steps, before the first one is done; `{of}` names them.
 const STEPS_BEGUN: &str = "{msg} {wide_bar} {human_pos}/{human_len} {of}";
-/// Steps of a number that is known as far as the work has said it.
+/// Steps of a total, as far as the work has announced it.
 const STEPS_OF: &str = "{msg} {wide_bar} {human_pos}/{human_len} {of}, {rate}, {eta} left";
-/// Steps that are all done, where something that they do not count goes on.
+/// All steps are done, and uncounted work goes on.
 const STEPS_DONE: &str = "{spinner} {msg}, finishing, {elapsed}";
 /// Nothing to count.
 const ELAPSED: &str = "{spinner} {msg}, {elapsed}";
 
-/// How each severity is called, and looks where colour may be used.
+/// The name and the colour of a severity.
 fn severity(severity: Severity) -> (&'static str, Style) {
     let color = match severity {
         Severity::Info => AnsiColor::Cyan,
@@ -47,19 +46,19 @@ fn severity(severity: Severity) -> (&'static str, Style) {
     (severity.name(), color.on_default().bold())
 }
 
-/// What stands before a diagnostic's sentence: how grave it is and its name, by which
-/// `docs/diagnostics.md` and `check` know it, and `more` after that.
+/// The start of a diagnostic's line: its severity and its name, as `docs/diagnostics.md` and `check` have
+/// it, then `more`.
 pub(crate) fn heading(diagnostic: &Diagnostic, more: &str) -> String {
     let (name, style) = severity(diagnostic.severity());
     format!("{style}{name}[{}{more}]{style:#}", diagnostic.kind.name())
 }
 
-/// Where the user is told things.
+/// Standard error, as the user's console.
 #[derive(Debug)]
 pub(crate) struct Console {
     quiet: bool,
     is_terminal: bool,
-    /// When the command began: many quick steps are no quick command.
+    /// The start of the command: many quick steps may make a slow command.
     began: Instant,
 }
 
@@ -81,25 +80,24 @@ impl Console {
         }
     }
 
-    /// Says something that is good to know.
+    /// Prints a note.
     pub(crate) fn note(&self, text: &str) {
         if !self.quiet {
             say(&clean(text));
         }
     }
 
-    /// Shows what was lost or odd in a trace.
+    /// Shows the diagnostics of a trace.
     pub(crate) fn diagnostics(&self, diagnostics: &Diagnostics) {
         self.diagnostics_after("", diagnostics);
     }
 
-    /// The same where there are several traces, of which this one is called so.
+    /// Shows the diagnostics of one of several traces, with its name.
     pub(crate) fn diagnostics_of(&self, trace: &str, diagnostics: &Diagnostics) {
         self.diagnostics_after(&format!("{}: ", printable(trace)), diagnostics);
     }
 
-    /// Whether such a diagnostic is shown to people: a quiet console leaves errors only, also of those
-    /// that stand in a result.
+    /// Whether people see this diagnostic, on the console or in a result: a quiet console shows only errors.
     pub(crate) fn shows(&self, diagnostic: &Diagnostic) -> bool {
         !self.quiet || diagnostic.severity() == Severity::Error
     }
@@ -112,14 +110,14 @@ impl Console {
         }
     }
 
-    /// Progress of what is read, in bytes, of so many where that is known.
+    /// Progress of reading, in bytes, of a total if that is known.
     pub(crate) fn reading(&self, doing: &str, total: Option<u64>) -> Progress {
         let bar = ProgressBar::with_draw_target(total, ProgressDrawTarget::hidden());
         let waiting = self.shows_progress().then(|| self.wait(&bar, bytes_shown(clean(doing))));
         Progress { bar, waiting }
     }
 
-    /// Does work that counts its steps, and shows its progress. `of` is what the steps are.
+    /// Does work that counts its steps, and shows its progress. `of` names the steps.
     pub(crate) fn work<T>(
         &self,
         doing: &str,
@@ -131,9 +129,8 @@ impl Console {
         steps.watch(|| work(&written))
     }
 
-    /// Does work that writes to standard output, and shows its progress as [`Console::work`] does. On
-    /// a terminal a bar would stand in the midst of what is written, which shows itself how far it is:
-    /// there the bar is gone before the first byte.
+    /// Does work that writes to standard output, and shows its progress as [`Console::work`] does. If the
+    /// output is a terminal, the bar is gone before the first byte.
     pub(crate) fn print<T>(
         &self,
         of: &'static str,
@@ -162,12 +159,12 @@ impl Console {
     }
 }
 
-/// How long a step of a command is waited for that has taken so long.
+/// The time until a step's bar appears, in a command that has taken so long.
 fn patience(command: Duration) -> Duration {
     PATIENCE.saturating_sub(command)
 }
 
-/// Sets a bar to what is known of bytes that are read.
+/// Updates a bar that counts bytes.
 fn bytes_shown(doing: String) -> impl FnMut(&ProgressBar) + Send + 'static {
     move |bar| {
         let is_limited = bar.length().is_some_and(|total| total > 0);
@@ -181,7 +178,7 @@ fn bytes_shown(doing: String) -> impl FnMut(&ProgressBar) + Send + 'static {
     }
 }
 
-/// Sets a bar to what is known of steps, and of bytes that they wrote.
+/// Updates a bar that counts steps and the bytes that they wrote.
 fn steps_shown(
     doing: String,
     of: &'static str,
@@ -207,7 +204,7 @@ fn steps_shown(
     }
 }
 
-/// Draws a bar for the first time. All of it is set before, as each thing that is set draws it anew.
+/// Draws a bar for the first time. Everything is set before, as each setting would draw it again.
 fn appear(bar: &ProgressBar, on: ProgressDrawTarget, show: &mut impl FnMut(&ProgressBar)) {
     show(bar);
     bar.set_draw_target(on);
@@ -222,10 +219,10 @@ fn style(template: &str) -> ProgressStyle {
     style.with_key("rate", rate).progress_chars("=> ").tick_chars("-\\|/ ")
 }
 
-/// Steps a second, with no more digits than change all the time.
+/// Steps a second, without digits that would flicker.
 fn rate(state: &ProgressState, text: &mut dyn fmt::Write) {
     let steps = state.per_sec();
-    // Nobody is there to be told that it failed.
+    // The text cannot fail.
     let _ = if steps < 100.0 {
         write!(text, "{steps:.1}/s")
     } else {
@@ -233,7 +230,7 @@ fn rate(state: &ProgressState, text: &mut dyn fmt::Write) {
     };
 }
 
-/// How many bytes work has written.
+/// A count of written bytes.
 #[derive(Clone, Default)]
 pub(crate) struct Written(Arc<AtomicU64>);
 
@@ -243,7 +240,7 @@ impl Written {
         Counted { writer, written: self.clone(), until_written: None }
     }
 
-    /// How many there are so far.
+    /// The count so far.
     pub(crate) fn bytes(&self) -> u64 {
         self.0.load(Ordering::Relaxed)
     }
@@ -253,7 +250,7 @@ impl Written {
 pub(crate) struct Counted<W> {
     writer: W,
     written: Written,
-    /// What is gone before anything is written.
+    /// A bar that is gone before the first byte.
     until_written: Option<Progress>,
 }
 
@@ -270,20 +267,20 @@ impl<W: Write> Write for Counted<W> {
     }
 }
 
-/// Text that may hold names from captures and of files, fit for a terminal line by line.
+/// Text with names of captures and files, made safe for a terminal line by line.
 fn clean(text: &str) -> String {
     text.split('\n').map(printable).collect::<Vec<_>>().join("\n")
 }
 
-/// Writes a line. Where standard error is closed, there is nobody to tell.
+/// Writes a line. If standard error is closed, it is lost.
 fn say(text: &str) {
     let text = terminal::lines(text, terminal::width_of_stderr());
     let _ = writeln!(anstream::stderr(), "{text}");
 }
 
-/// A bar that appears if what it is about takes its time, and is gone when this is dropped.
+/// A bar that appears if its work takes long, and is gone when this is dropped.
 pub(crate) struct Progress {
-    /// Counts what is done.
+    /// The bar, which counts.
     pub(crate) bar: ProgressBar,
     waiting: Option<Waiting>,
 }
@@ -389,7 +386,7 @@ mod tests {
         }
     }
 
-    /// What is drawn first.
+    /// The first frame.
     fn first_frame(bar: &ProgressBar, mut show: impl FnMut(&ProgressBar)) -> String {
         let terminal = Terminal::default();
         let on = ProgressDrawTarget::term_like(Box::new(terminal.clone()));
@@ -421,7 +418,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_over_before_it_is_shown_is_waited_for_no_longer() {
+    fn quick_work_ends_before_its_bar_appears() {
         let waiting = Waiting::start(&hidden(None), Duration::from_secs(3600), |_| ());
         waiting.stop();
     }
@@ -474,7 +471,7 @@ mod tests {
         assert_eq!((counted.writer.1, counted.written.bytes()), (vec![true, true], 6));
     }
 
-    /// What is a column too long goes on in the next line, of which then something stays.
+    /// A frame that is one column too long would wrap, and leave a rest behind.
     #[test]
     fn a_bar_beside_wide_characters_ends_where_the_terminal_does() {
         let bar = hidden(Some(2000));

@@ -22,7 +22,7 @@ pub(crate) fn print(text: &str) -> Result<(), Error> {
     printed.or_else(|error| closed_or("standard output", error.into()))
 }
 
-/// Prints text of which a terminal shows whole words.
+/// Prints text; on a terminal, lines break between words.
 pub(crate) fn print_lines(text: &str) -> Result<(), Error> {
     print(&terminal::lines(text, terminal::width_of_stdout()))
 }
@@ -34,7 +34,7 @@ pub(crate) fn print_json(text: &str) -> Result<(), Error> {
     printed.or_else(|error| closed_or("standard output", error.into()))
 }
 
-/// A writer whose text steers nothing where it goes to a terminal, and is exact where it does not.
+/// A writer that is safe for a terminal if it goes to one, and exact otherwise.
 fn shown<'w>(
     is_terminal: bool,
     writer: impl Write + Send + 'w,
@@ -58,8 +58,8 @@ pub(crate) enum Content {
     Binary,
 }
 
-/// Refuses an output that cannot be written, before any work is done for it: what is not for a
-/// terminal on one, a folder, and whatever would take the place of one of the `inputs`.
+/// Refuses an output that cannot be written, before any work is done: binary data on a terminal, a
+/// folder, a file that would replace one of the `inputs`.
 pub(crate) fn check(output: &File, content: Content, inputs: &[&File]) -> Result<(), Error> {
     match output {
         File::Standard if content == Content::Binary && io::stdout().is_terminal() => {
@@ -71,7 +71,7 @@ pub(crate) fn check(output: &File, content: Content, inputs: &[&File]) -> Result
     }
 }
 
-/// How wide the terminal is to which an output goes, if it goes to one.
+/// The width of an output's terminal, if it goes to one.
 pub(crate) fn width(output: &File) -> Option<usize> {
     match output {
         File::Standard => terminal::width_of_stdout(),
@@ -93,7 +93,7 @@ pub(crate) fn write(
                 let stdout = shown(io::stdout().is_terminal(), stdout, content);
                 let mut writer = BufWriter::with_capacity(1 << 16, stdout);
                 let result = write(&mut writer).and_then(|()| Ok(writer.flush()?));
-                // What is left of an output that failed is of no use to anybody.
+                // The rest of an output that failed is of no use.
                 let _ = writer.into_parts();
                 result
             });
@@ -117,12 +117,12 @@ pub(crate) fn write(
     }
 }
 
-/// Writes a file of which the whole is at hand, and says nothing of it.
+/// Writes all of a file, without a note on the console.
 pub(crate) fn write_file(path: &Path, bytes: &[u8]) -> Result<(), Error> {
     Target::of(path, &[])?.write(|file| Ok(file.write_all(bytes)?))
 }
 
-/// A reader that wants no more is no failure.
+/// A reader that stops early is no failure.
 fn closed_or(name: &str, error: WriteError) -> Result<(), Error> {
     if is_broken_pipe(error.as_ref()) {
         return Ok(());
@@ -133,11 +133,11 @@ fn closed_or(name: &str, error: WriteError) -> Result<(), Error> {
 /// A file to be written.
 struct Target<'p> {
     path: &'p Path,
-    /// The file itself, where `path` is a link to it.
+    /// The file itself, if `path` is a link to it.
     real: PathBuf,
     /// Whether it is, or will be, a file on a disk, and no pipe or device.
     is_plain: bool,
-    /// Where it lies.
+    /// Its folder.
     folder: PathBuf,
 }
 
@@ -159,7 +159,7 @@ impl<'p> Target<'p> {
         };
         if is_plain && inputs.iter().any(is_input) {
             return Err(Error::new(format!(
-                "{} would overwrite the capture that it is made from",
+                "{} would overwrite the capture that is read",
                 path.display()
             ))
             .with_help("give -o another name"));
@@ -167,7 +167,7 @@ impl<'p> Target<'p> {
         if is_plain && path.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("capture"))
         {
             return Err(Error::new(format!(
-                "{} would hold something else under the name of a capture",
+                "{} is the name of a capture, and the output is none",
                 path.display()
             ))
             .with_help("give -o a name that does not end in .capture"));
@@ -203,7 +203,7 @@ impl<'p> Target<'p> {
             });
         }
         let mut part = Part::new_in(&self.folder).map_err(|error| failed(&error))?;
-        // What takes the place of a file is for the same readers.
+        // A file that replaces another has the same readers.
         if let Ok(about) = fs::metadata(&self.real) {
             let permissions = part.file().set_permissions(about.permissions());
             permissions.map_err(|error| failed(&error))?;

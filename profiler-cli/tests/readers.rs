@@ -1,7 +1,6 @@
-//! What other programs make of this one's output: shells of the completions, man of the manual, a
-//! terminal of colours and progress.
+//! Other programs read the output: shells the completions, man the manual, a terminal colours and progress.
 //!
-//! Where a program is missing, its tests are listed as ignored, with a line that says so; with
+//! If a program is missing, its tests are ignored with a message; with
 //! `PROFILER_REQUIRE_TOOLS=1` they fail. `cargo xtask tools` installs them.
 
 #[path = "cli/support/mod.rs"]
@@ -195,8 +194,7 @@ fn progress() -> Result<(), Failed> {
     Ok(())
 }
 
-/// What is for programs is exact in a pipe. On a terminal nothing in it steers that, and JSON holds the
-/// same.
+/// Output for programs is exact in a pipe. On a terminal nothing in it steers that, and JSON means the same.
 fn names() -> Result<(), Failed> {
     let folder = Folder::new();
     folder.save("steering.capture", &support::steering());
@@ -236,8 +234,8 @@ fn names() -> Result<(), Failed> {
     Ok(())
 }
 
-/// What is not written before all is done shows how far it is, also where the output is a terminal:
-/// a rate, what is left, and nothing of it once the output begins.
+/// Commands that write only at the end show progress, with a rate and the time left, even if the output is a
+/// terminal; the bar is gone when the output begins.
 fn progress_of_writing() -> Result<(), Failed> {
     let folder = Folder::new();
     let mut regions = 200_000;
@@ -282,8 +280,8 @@ fn progress_of_writing() -> Result<(), Failed> {
     Ok(())
 }
 
-/// Whatever is written for people fits the terminal's width: tables leave figures out and name them, and long
-/// lines go on in the next one. What goes elsewhere is whole.
+/// Output for people fits the terminal's width: tables leave columns out and name them, and long lines wrap.
+/// Output to a pipe is whole.
 fn fits() -> Result<(), Failed> {
     let folder = Folder::with_captures();
     let with_columns = |columns: usize, words: &str| {

@@ -12,13 +12,13 @@ use crate::report::Errors;
 use crate::runtime::{Runtime, Site, emit};
 use crate::strategy::By;
 
-const KEYS: &[Key] = &[Key::By, Key::Unit, Key::Recorder, Key::Crate];
+const KEYS: &[Key] = &["by", "unit", "recorder", "crate"];
 const REFUSED: &[(Key, &str)] = &[
-    (Key::Name, "its name comes first, without `name =`"),
-    (Key::Value, "its value comes second, without `value =`"),
-    (Key::Track, "a mark stands on the track of the warp that makes it"),
-    (Key::Wait, "a mark has no end that could wait"),
-    (Key::Pin, "a mark has no inside that could be held in place"),
+    ("name", "its name comes first, without `name =`"),
+    ("value", "its value comes second, without `value =`"),
+    ("track", "a mark stands on the track of the warp that makes it"),
+    ("wait", "a mark has no end that could wait"),
+    ("pin", "a mark has no inside that could be held in place"),
 ];
 
 /// One of the macros that record an instant.
@@ -62,14 +62,14 @@ pub(crate) fn expand_wait(tokens: TokenStream) -> TokenStream {
 
 const ANCHOR: Grammar = Grammar {
     subject: "profile_anchor!",
-    keys: &[Key::Every, Key::By, Key::Recorder, Key::Crate],
+    keys: &["every", "by", "recorder", "crate"],
     refused: &[
-        (Key::Name, "it records the time, and has no name"),
-        (Key::Value, "it records the time, and no value"),
-        (Key::Unit, "it records the time, and no value"),
-        (Key::Track, "it records the time, and is not shown"),
-        (Key::Wait, "it has no end that could wait"),
-        (Key::Pin, "it has no inside that could be held in place"),
+        ("name", "it records the time, and has no name"),
+        ("value", "it records the time, and no value"),
+        ("unit", "it records the time, and no value"),
+        ("track", "it records the time, and is not shown"),
+        ("wait", "it has no end that could wait"),
+        ("pin", "it has no inside that could be held in place"),
     ],
 };
 

@@ -11,11 +11,11 @@ use crate::runtime::{Runtime, Site, emit};
 
 const GRAMMAR: Grammar = Grammar {
     subject: "profile_names!",
-    keys: &[Key::Unit, Key::Crate],
+    keys: &["unit", "crate"],
     refused: &[
-        (Key::By, "each region that uses the list has its own"),
-        (Key::Recorder, "each region that uses the list has its own"),
-        (Key::Track, "each region that uses the list has its own"),
+        ("by", "each region that uses the list has its own"),
+        ("recorder", "each region that uses the list has its own"),
+        ("track", "each region that uses the list has its own"),
     ],
 };
 

@@ -14,42 +14,42 @@ use crate::strategy::By;
 const REGION: Grammar = Grammar {
     subject: "profile_region!",
     keys: &[
-        Key::By,
-        Key::Track,
-        Key::Wait,
-        Key::Pin,
-        Key::Value,
-        Key::Unit,
-        Key::Recorder,
-        Key::Crate,
+        "by",
+        "track",
+        "wait",
+        "pin",
+        "value",
+        "unit",
+        "recorder",
+        "crate",
     ],
-    refused: &[(Key::Name, "its name comes first, without `name =`")],
+    refused: &[("name", "its name comes first, without `name =`")],
 };
 
 const START: Grammar = Grammar {
     subject: "region_start!",
-    keys: &[Key::By, Key::Track, Key::Recorder, Key::Crate],
+    keys: &["by", "track", "recorder", "crate"],
     refused: &[
-        (Key::Name, "its name comes first, without `name =`"),
-        (Key::Value, "the value is given at the end, `region_end!(token, value = ..)`"),
-        (Key::Unit, "a region with a unit is a `profile_region!`"),
+        ("name", "its name comes first, without `name =`"),
+        ("value", "the value is given at the end, `region_end!(token, value = ..)`"),
+        ("unit", "a region with a unit is a `profile_region!`"),
     ],
 };
 
 const END: Grammar = Grammar {
     subject: "region_end!",
-    keys: &[Key::Value, Key::Crate],
+    keys: &["value", "crate"],
     refused: &[
-        (Key::By, "the token knows who records"),
-        (Key::Track, "the token knows its track"),
-        (Key::Recorder, "the token knows its recorder"),
+        ("by", "the token knows who records"),
+        ("track", "the token knows its track"),
+        ("recorder", "the token knows its recorder"),
     ],
 };
 
 const RECORDER: Grammar = Grammar {
     subject: "recorder!",
-    keys: &[Key::Crate],
-    refused: &[(Key::Recorder, "it gives the one that is in scope")],
+    keys: &["crate"],
+    refused: &[("recorder", "it gives the one that is in scope")],
 };
 
 /// The recorder that an annotation uses: the one that was named, or the hidden one.

@@ -1,4 +1,4 @@
-//! `profiler man`: the manual's pages.
+//! `profiler man`: manual pages.
 
 use std::io;
 use std::path::PathBuf;
@@ -25,7 +25,7 @@ pub(crate) struct Arguments {
     /// The command that the page is about [default: the program as a whole]
     #[arg(value_name = "COMMAND", conflicts_with = "folder")]
     command: Option<String>,
-    /// Write a page for each command into this folder, which is made if need be
+    /// Write a page for each command into this folder, which is made if needed
     #[arg(long, value_name = "FOLDER", value_hint = ValueHint::DirPath)]
     folder: Option<PathBuf>,
 }
@@ -67,7 +67,7 @@ fn commands() -> Vec<Command> {
     std::iter::once(program).chain(commands).collect()
 }
 
-/// A page in roff. What help shows after the options gets sections of its own.
+/// A page in roff. Texts after the options in help get sections of their own.
 fn page(command: &Command) -> io::Result<Vec<u8>> {
     let help = command.get_after_long_help().or(command.get_after_help());
     let help = help.map(StyledStr::to_string).unwrap_or_default();
@@ -84,7 +84,7 @@ fn page(command: &Command) -> io::Result<Vec<u8>> {
     for section in help.split("\n\n") {
         let (title, text) = section.split_once(":\n").unwrap_or(("Notes", section));
         let title = match title {
-            // By that name manuals have it.
+            // Manuals have this name for it.
             "Exit codes" => "EXIT STATUS".to_owned(),
             title => title.to_uppercase(),
         };

@@ -1,4 +1,4 @@
-//! `profiler report`: all of it on one page.
+//! `profiler report`: everything on one HTML page.
 
 use clap::{Args, ValueHint};
 use profiler_report::{ReportOptions, write_html};
@@ -35,13 +35,13 @@ pub(crate) struct Arguments {
     /// The page's title [default: the names of the kernels]
     #[arg(long, value_name = "TEXT")]
     title: Option<String>,
-    /// The stretch of time that the timeline shows: 10us..20us, 25%..50%, 1ms..; counted from the
-    /// begin of the first launch that is shown; what the host did before it is negative: -50us..100%.
-    /// All other figures are about whole launches
+    /// The stretch of time that the timeline shows: 10us..20us, 25%..50%, 1ms..; counted from the begin of
+    /// the first shown launch; times before it are negative: -50us..100%. All other figures are of whole
+    /// launches
     #[arg(long, value_name = "START..END", allow_hyphen_values = true)]
     window: Option<Window>,
-    /// How many megabytes single regions may take in the page before they are compressed; what does
-    /// not fit is drawn from sums
+    /// The megabytes that single regions may take in the page, before compression; regions beyond that are
+    /// drawn as sums
     #[arg(long, value_name = "MEGABYTES", default_value_t = 8, allow_negative_numbers = true,
           value_parser = whole_in(0..=1024_u32))]
     detail: u32,

@@ -1,4 +1,4 @@
-//! `profiler stats`: how often regions ran, how long, and what share of the kernel.
+//! `profiler stats`: how often regions ran, how long, and their share of the kernel.
 
 mod show;
 
@@ -36,16 +36,14 @@ Examples:
 pub(crate) struct Arguments {
     #[command(flatten)]
     input: CaptureArguments,
-    /// What each row of the regions is about [default: name]
+    /// How regions are grouped into rows [default: name]
     #[arg(long, value_name = "WHAT")]
     by: Option<By>,
-    /// What is shown; several may be named with commas between them. All but regions is about whole
-    /// launches, one by one (those of --launch, or else the first; of --kernel), and takes no
-    /// --subtract-cost
+    /// The tables to show, separated by commas. All but regions show whole launches, one by one (those of
+    /// --launch, else the first; of --kernel), and take no --subtract-cost
     #[arg(long, value_name = "WHAT", value_delimiter = ',', default_value = "regions")]
     show: Vec<Show>,
-    /// How to show it [default: table, or what the output file's ending says: .json, .csv, .md,
-    /// .txt]
+    /// The output format [default: by the output's ending .json, .csv, .md or .txt, else table]
     #[arg(long)]
     format: Option<Format>,
     /// The file to write; `-`, or nothing, for standard output
@@ -55,7 +53,7 @@ pub(crate) struct Arguments {
     filters: Filters,
 }
 
-/// What is in the statistics.
+/// Options that choose regions.
 #[derive(Args, Debug)]
 struct Filters {
     /// Regions of this name only: `*` stands for any characters, `?` for one; may be repeated
@@ -71,7 +69,7 @@ struct Filters {
     warps: WarpArguments,
 }
 
-/// What is shown.
+/// A table of statistics.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum Show {
     /// Regions: how often, how long, what share of the kernel
@@ -80,11 +78,11 @@ enum Show {
     Balance,
     /// Who waits for whom, by signals and waits
     Waits,
-    /// What the end of a launch waited for
+    /// The critical path: what the end of a launch waited for
     CriticalPath,
 }
 
-/// How to show it.
+/// An output format.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum Format {
     /// A table for people, with notes and diagnostics above it
@@ -93,13 +91,13 @@ enum Format {
     /// The same in Markdown
     #[value(alias = "md")]
     Markdown,
-    /// A JSON object with diagnostics and rows; of regions alone, with notes as well
+    /// A JSON object with diagnostics and rows
     Json,
     /// A line for each row, a column for each figure
     Csv,
 }
 
-/// What each row is about.
+/// A grouping of regions.
 #[derive(Clone, Copy, Debug, ValueEnum)]
 enum By {
     /// A name of regions, over all launches
@@ -141,7 +139,7 @@ pub(super) fn run(arguments: &Arguments, console: &Console) -> Result<Verdict, E
     output::check(output, content, &[capture])?;
     let reading = arguments.input.reading;
     let read = load::capture(capture, reading, console)?.capture;
-    // What is about whole launches goes to and fro in them; of regions alone no trace is needed.
+    // Tables of whole launches need the trace in memory; regions alone do not.
     let (mut stats, trace) = if arguments.show.iter().all(|show| *show == Show::Regions) {
         let decoder = load::decoder(&read, reading);
         let trace = load::streamed(&decoder, &read, reading, console);
@@ -166,7 +164,7 @@ pub(super) fn run(arguments: &Arguments, console: &Console) -> Result<Verdict, E
         (Some(stats), Format::Csv) => stats.unmet.iter().for_each(|unmet| console.note(unmet)),
         _ => {}
     }
-    // Where this fails, what was meant may be lost.
+    // If this fails, the chosen launches may be lost.
     let say_why = || {
         if has_diagnostics {
             console.diagnostics(&trace.diagnostics)
@@ -182,12 +180,12 @@ pub(super) fn run(arguments: &Arguments, console: &Console) -> Result<Verdict, E
 }
 
 impl Arguments {
-    /// The regions, where they are to be shown.
+    /// The statistics of regions, if they are to be shown.
     fn stats(&self, trace: &impl WarpSource, console: &Console) -> Result<Option<Stats>, Error> {
         if !self.show.contains(&Show::Regions) {
             return Ok(None);
         }
-        // What was meant may be lost.
+        // The chosen regions may be lost.
         let say_why = || console.diagnostics(&trace.outline().diagnostics);
         let query = self.filters.query(trace.outline()).inspect_err(|_| say_why())?;
         let query = query.by(self.by.unwrap_or(By::Name).into());
@@ -200,14 +198,14 @@ impl Arguments {
         Ok(Some(stats))
     }
 
-    /// The launches that are shown one by one: those of `--launch`, or else the first; of `--kernel`.
+    /// The launches to show one by one: those of `--launch`, else the first; of `--kernel`.
     fn launches(&self, trace: &Trace, console: &Console) -> Result<Vec<usize>, Error> {
         if !self.is_about_launches() {
             return Ok(Vec::new());
         }
         let given = &self.filters.launches;
         let mut launches = given.of(&trace.launches, &trace.sites)?;
-        // Those of regions are said with these.
+        // With regions, their statistics say so.
         if !self.show.contains(&Show::Regions) {
             let unmet = given.unmet(&trace.launches, &trace.sites);
             unmet.iter().for_each(|unmet| console.note(unmet));
@@ -225,7 +223,7 @@ impl Arguments {
         Ok(launches)
     }
 
-    /// Whether something is shown that is about whole launches, one by one.
+    /// Whether a table of whole launches is to be shown.
     fn is_about_launches(&self) -> bool {
         self.show.iter().any(|show| *show != Show::Regions)
     }
@@ -239,13 +237,13 @@ impl Arguments {
 
     fn refuse_what_does_not_fit(&self, format: Format) -> Result<(), Error> {
         if format == Format::Csv && self.show.iter().any(|show| *show != self.show[0]) {
-            return Err(Error::new("a file of CSV is one table, and --show names several")
+            return Err(Error::new("a CSV file is one table, and --show names several")
                 .with_help("show them one by one, or all of them with --format json"));
         }
         if self.input.reading.subtract_cost && self.is_about_launches() {
             return Err(Error::new(
-                "--subtract-cost takes from the times of each warp what that warp recorded, and \
-                 balance, waits and critical-path hold times of several warps against each other",
+                "--subtract-cost shortens each warp by its own cost, and balance, waits and \
+                 critical-path compare times of several warps",
             )
             .with_help("leave --subtract-cost out, or show regions alone"));
         }
@@ -260,12 +258,11 @@ impl Arguments {
         ];
         match given.into_iter().find(|(_, is_given)| *is_given) {
             Some((option, _)) if !self.show.contains(&Show::Regions) => Err(Error::new(format!(
-                "{option} is about regions, which are not shown: balance, waits and \
-                     critical-path are about whole launches, with all warps and regions of each"
+                "{option} chooses regions, which are not shown: balance, waits and critical-path \
+                 show whole launches"
             ))
             .with_help(format!(
-                "leave {option} out, as --launch and --kernel choose launches, or add regions to \
-                     --show"
+                "leave {option} out, as --launch and --kernel choose launches, or add regions to --show"
             ))),
             _ => Ok(()),
         }

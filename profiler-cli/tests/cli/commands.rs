@@ -1,4 +1,4 @@
-//! What each command prints, and how it ends.
+//! The output and the exit code of each command.
 
 use crate::support;
 
@@ -233,7 +233,7 @@ fn the_name_of_the_output_must_say_a_format() {
         "export gemm.capture -o gemm.txt",
         expect![[r#"
             --- stderr
-            error: the name gemm.txt does not say which format is meant
+            error: the ending of gemm.txt names no format
               help: give --to FORMAT, or one of the endings .pftrace, .perfetto-trace, .json, .hatchet, .folded, .csv, .jsonl, .parquet, .arrow, .feather, .svg
             --- exit code 2
         "#]],
@@ -243,7 +243,7 @@ fn the_name_of_the_output_must_say_a_format() {
         expect![[r#"
             --- stderr
             error: neither a format nor an output file was given
-              help: name the file to write, such as -o gemm.pftrace or -o gemm.json, whose ending says which format is meant; or give --to FORMAT to write to standard output
+              help: name the file to write, such as -o gemm.pftrace or -o gemm.json, whose ending names the format; or give --to FORMAT to write to standard output
             --- exit code 2
         "#]],
     );

@@ -1,4 +1,4 @@
-//! What `diff` prints, and how it ends.
+//! The output and the exit code of `diff`.
 
 use crate::support;
 

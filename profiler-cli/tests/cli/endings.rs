@@ -1,4 +1,4 @@
-//! What the ending of an output's name asks for.
+//! The ending of an output's name, and arguments that are refused.
 
 use crate::support;
 
@@ -84,7 +84,7 @@ fn no_other_content_takes_the_name_of_a_capture() {
         let ran = folder.run(words);
         assert_eq!(ran.code, Some(2), "{}", ran.stderr);
         assert!(
-            ran.stderr.contains("under the name of a capture\n  help: give -o a name"),
+            ran.stderr.contains("is the name of a capture, and the output is none\n  help: give"),
             "{words}"
         );
     }

@@ -1,4 +1,4 @@
-//! What the timeline draws.
+//! The drawing of `timeline`.
 
 use crate::support;
 
