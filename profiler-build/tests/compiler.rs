@@ -1,7 +1,6 @@
 //! Device crates through the real compiler.
 //!
-//! Where none is installed the tests are listed as ignored; with PROFILER_REQUIRE_TOOLS=1 that is
-//! a failure.
+//! Without a compiler the tests are ignored; with PROFILER_REQUIRE_TOOLS=1 that is a failure.
 
 #[path = "compiler/needs.rs"]
 mod needs;
@@ -353,7 +352,7 @@ impl Host {
         Ok(Self { folder })
     }
 
-    /// What `cargo test` says, with these variables in its environment.
+    /// The output of `cargo test`, with these variables in its environment.
     fn test(&self, variables: &[(&str, &str)]) -> String {
         let output = Command::new(env!("CARGO"))
             .args(["test", "--verbose", "--target-dir"])

@@ -128,9 +128,7 @@ pub(crate) fn cannot_read(name: &str, error: &io::Error) -> Error {
     let said = Error::new(format!("cannot read {name}: {}", chain(error)));
     let Some(error) = of_system(error) else { return said };
     said.with_help(match error.kind() {
-        io::ErrorKind::NotFound => {
-            "give the path of a capture, which a profiled program writes"
-        }
+        io::ErrorKind::NotFound => "give the path of a capture, which a profiled program writes",
         io::ErrorKind::PermissionDenied => {
             "ask its owner for the right to read it, or for a copy; `ls -l` shows the owner"
         }

@@ -1,5 +1,5 @@
-//! The recorder with profiling off: the same interface, of which nothing is left in the machine
-//! code. See `recorder.rs` for what each item means.
+//! The recorder with profiling off: the same interface, which leaves no machine code. `recorder.rs` documents
+//! each item.
 #![allow(missing_docs, reason = "documented where they do something, in recorder.rs")]
 
 use core::marker::PhantomData;

@@ -29,7 +29,7 @@ pub struct State {
     pub(crate) config: Config,
     slot: u32,
     buffer: LaneBuffer,
-    /// What this thread does as the kernel's strategy has it.
+    /// This thread's budget by the kernel's strategy.
     leader: WriteBudget,
     /// Bytes of the units emitted so far, kept or not.
     cursor: Cell<u32>,
@@ -93,7 +93,7 @@ impl State {
         Self::enter_together(kernel, config, descriptor, Some(descriptor), block)
     }
 
-    /// A thread that records nothing, of which the compiler knows it: clocks are not even read.
+    /// A thread that records nothing, and the compiler knows it: it does not even read clocks.
     #[inline(always)]
     #[must_use]
     pub fn idle(config: Config) -> Self {
@@ -201,14 +201,13 @@ impl State {
         self.config.enabled && self.slot != SILENT
     }
 
-    /// What this thread may do where it records by the kernel's strategy, other than
-    /// [`Strategy::Elected`].
+    /// This thread's budget by the kernel's strategy, other than [`Strategy::Elected`].
     #[inline(always)]
     pub(crate) fn leader(&self) -> WriteBudget {
         self.leader
     }
 
-    /// What this thread may do where it records by another strategy.
+    /// This thread's budget by another strategy.
     #[inline(always)]
     pub(crate) fn anyone(&self) -> WriteBudget {
         self.buffer.budget

@@ -148,7 +148,7 @@ impl<T> Carried<T> {
 enum Body {
     Coroutine {
         coroutine: Coroutine<(), (), Ending>,
-        /// Where its stack lies, the guard page included.
+        /// The addresses of its stack, with the guard page.
         stack: Range<usize>,
     },
     Os {
@@ -293,7 +293,7 @@ impl Drop for Fiber<'_> {
             }
             Body::Os { baton, handle } => {
                 if !self.ended {
-                    // The ending is the abandonment itself, of which nobody needs to hear. A kernel
+                    // The ending is the abandonment itself, and no news. A kernel
                     // that catches it and suspends again is made to unwind again.
                     while baton.hand_over(Turn::Unwind).is_none() {}
                 }

@@ -20,7 +20,7 @@ pub const SUMS: usize = 128;
 /// that a loop walks over does not stay in registers.
 pub const ZEROS: [f32; SUMS] = [0.0; SUMS];
 
-/// Where a factor lies in shared memory and how (PTX ISA, "Matrix Descriptor").
+/// The place and layout of a factor in shared memory (PTX ISA, "Matrix Descriptor").
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(transparent)]
 pub struct Factor(u64);

@@ -25,7 +25,7 @@ const REFUSED: &[(Key, &str)] = &[
 struct Instant {
     grammar: Grammar,
     kind: &'static str,
-    /// Whether the value may not be left out, and how to write it.
+    /// The form of a call, if the value is required.
     needs_value: Option<&'static str>,
 }
 
@@ -154,7 +154,7 @@ impl Instant {
     }
 }
 
-/// The value after the name, if what stands there is none of the arguments with a key.
+/// The value after the name, unless an argument with a key comes next.
 fn parse_value(input: ParseStream, errors: &mut Errors) -> Option<Expr> {
     if input.is_empty() || is_option(input) {
         return None;

@@ -5,7 +5,7 @@ use syn::ext::IdentExt;
 use syn::parse::ParseStream;
 use syn::{Attribute, Expr, ExprLit, Lit, LitStr, Token, Visibility};
 
-use crate::args::{Arguments, Grammar, Key, end_argument, given, parse_all, skip_to_comma};
+use crate::args::{Arguments, Grammar, end_argument, given, parse_all, skip_to_comma};
 use crate::report::Errors;
 use crate::runtime::{Runtime, Site, emit};
 
@@ -19,7 +19,7 @@ const GRAMMAR: Grammar = Grammar {
     ],
 };
 
-/// What every list begins with.
+/// A parsed list.
 struct List {
     attributes: Vec<Attribute>,
     visibility: Visibility,
@@ -70,7 +70,7 @@ pub(crate) fn expand(tokens: TokenStream) -> TokenStream {
         #(#conditions)*
         #[allow(dead_code, reason = "not every list is asked for its length")]
         impl #ident {
-            /// How many names the list has.
+            /// The number of names.
             pub const LEN: ::core::primitive::u32 = #length;
 
             #[doc(hidden)]

@@ -243,7 +243,10 @@ fn an_annotation_with_mistakes_still_expands() {
         let expansion = profiled::expand(arguments, item);
         let found = messages(expansion.clone());
         assert_eq!(found.len(), expected.len(), "{found:?}");
-        assert!(found.iter().zip(expected).all(|(found, start)| found.starts_with(start)), "{found:?}");
+        assert!(
+            found.iter().zip(expected).all(|(found, start)| found.starts_with(start)),
+            "{found:?}"
+        );
         assert!(pretty(expansion).contains(crate::runtime::HIDDEN_RECORDER));
     }
 }

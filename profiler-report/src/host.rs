@@ -124,8 +124,7 @@ impl<'t> Host<'t> {
             note += &format!(" Left out of this page: {spans}, the shortest.");
         }
         if !self.opens_with_all(axis) {
-            note +=
-                " The timeline opens at the kernels; Show all, or 0, shows all of the host.";
+            note += " The timeline opens at the kernels; Show all, or 0, shows all of the host.";
         }
         Some(note)
     }

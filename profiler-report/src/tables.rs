@@ -148,7 +148,8 @@ pub(crate) fn launches(
             count(shown as u64)
         )?;
     }
-    let mut columns = vec!["launch", "grid", "block", "#starts at", "#kernel time", "#warps", "#SMs"];
+    let mut columns =
+        vec!["launch", "grid", "block", "#starts at", "#kernel time", "#warps", "#SMs"];
     if !trace.cost_subtracted {
         columns.extend(["#imbalance", "#tail", "#SM idle"]);
     }

@@ -8,8 +8,7 @@ use std::io::{self, Write};
 use profiler_report::{ReportOptions, write_flamegraph, write_html};
 use profiler_trace::synthetic::{Content, Keep, SyntheticModule, SyntheticWarp, sized};
 use profiler_trace::{
-    Decoder, HostSpan, HostSpanKind, Progress, RecordCost, StackGroup, Trace,
-    WarpSource, decode,
+    Decoder, HostSpan, HostSpanKind, Progress, RecordCost, StackGroup, Trace, WarpSource, decode,
 };
 use profiler_wire::SiteKind;
 

@@ -47,7 +47,7 @@ pub const FLAG_LANES: u32 = 2;
 pub const SHARDS_PER_SM: u32 = 4;
 /// Bytes between two claim counters, so that no two share a cache line.
 pub const CLAIM_STRIDE: u32 = 128;
-/// Where a cursor stops: a multiple of both steps, from which one more does not wrap.
+/// The largest cursor: a multiple of both steps, to which one more step can be added without wrapping.
 pub const CURSOR_MAX: u32 = u32::MAX - (2 * LANE_STEP - 1);
 /// Bytes of a row in the buffer of the other lanes.
 pub const LANE_STEP: u32 = 32 * UNIT_BYTES;
@@ -131,7 +131,7 @@ pub struct Descriptor {
     pub lost: u64,
 }
 
-/// What warps without a slot, and lanes without a buffer, emitted in vain: three counters of 8 bytes.
+/// Counts of lost units, by warps without a slot and lanes without a buffer: three counters of 8 bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Lost {
     /// Warps that found no slot.

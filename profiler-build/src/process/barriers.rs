@@ -22,7 +22,7 @@ pub(super) fn complete(module: &Module<'_>, edits: &mut Vec<Edit>) {
     }
 }
 
-/// What to put after a statement, if it is a barrier.
+/// The text to put after a statement, if it is a barrier.
 fn completion(statement: &Statement<'_>) -> Option<String> {
     let (guard, mnemonic) = statement.mnemonic()?;
     let mut parts = mnemonic.split('.');
@@ -41,19 +41,18 @@ fn completion(statement: &Statement<'_>) -> Option<String> {
     is_whole.then(|| if aligned { together(guard) } else { apart(guard) })
 }
 
-/// What follows a barrier that all threads of a warp execute together.
+/// The completion of a barrier that all threads of a warp execute together.
 ///
-/// It bears the barrier's guard. Of a guarded barrier too all threads of a warp execute the same one
-/// (PTX ISA, "bar, barrier": `.aligned` may stand in conditionally executed code only where all threads
-/// of the warp evaluate the condition identically), so where the guard holds the mask is full, and
-/// where it does not hold no thread waits for lanes that may be elsewhere.
+/// It has the barrier's guard. All threads of a warp execute a guarded barrier together, too (PTX ISA, "bar,
+/// barrier": `.aligned` may stand in conditionally executed code only if all threads of the warp evaluate the
+/// condition identically). So the mask is full if the guard holds; if not, no thread waits for other lanes.
 fn together(guard: &str) -> String {
     format!(" {guard}bar.warp.sync 0xffffffff;")
 }
 
-/// What follows one that some threads of a warp may execute apart from others. Threads whose guard
-/// does not hold are not in the mask (PTX ISA, "activemask": one that is predicated off contributes
-/// 0), and no thread that is in it skips the `bar.warp.sync`, which would wait for it.
+/// The completion of a barrier that some threads of a warp may execute apart from others. Threads whose guard
+/// does not hold are not in the mask (PTX ISA, "activemask": one that is predicated off contributes 0), and no
+/// thread in the mask skips the `bar.warp.sync`, which would wait for it.
 fn apart(guard: &str) -> String {
     format!(
         " {{ .reg .b32 %profiler_active; {guard}activemask.b32 %profiler_active; \

@@ -13,7 +13,7 @@ use crate::error::ProcessError;
 
 /// The driver's own functions (CUDA, "PTX Writer's Guide to Interoperability", "System Calls").
 const SYSTEM_CALLS: [&str; 4] = ["vprintf", "malloc", "free", "__assertfail"];
-/// What the names of the driver's other ones begin with.
+/// The begin of the names of the driver's other functions.
 const SYSTEM_CALL_PREFIX: &str = "__cuda_syscall";
 
 /// Fails if a function or an initialiser uses a name that is declared and nowhere defined, or if a

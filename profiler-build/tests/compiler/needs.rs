@@ -1,4 +1,4 @@
-//! What a device crate needs beside its kernels, and what is said where that is missing.
+//! The needs of a device crate beside its kernels, and the messages if they are missing.
 
 use profiler_build::Kernels;
 

@@ -201,10 +201,8 @@ pub(super) fn run(arguments: &Arguments, console: &Console) -> Result<Verdict, E
     }
     // A threshold says itself that nothing was compared.
     if diff.rows.is_empty() && report.is_none() && !arguments.comparison.takes_all() {
-        return Err(Error::new(
-            "nothing is compared: no chosen region is on either side",
-        )
-        .with_help("choose others by --name and --kernel; `profiler info` lists them"));
+        return Err(Error::new("nothing is compared: no chosen region is on either side")
+            .with_help("choose others by --name and --kernel; `profiler info` lists them"));
     }
     Ok(match report.map(|report| report.outcome) {
         None | Some(Outcome::Pass) => Verdict::Clean,

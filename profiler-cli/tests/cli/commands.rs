@@ -266,7 +266,11 @@ fn help_and_manual_have_examples_and_exit_codes() {
     let folder = Folder::new();
     let bare = folder.run("");
     assert_eq!(bare.code, Some(2));
-    assert!(bare.stderr.contains("timeline") && bare.stderr.contains("Examples:"), "{}", bare.stderr);
+    assert!(
+        bare.stderr.contains("timeline") && bare.stderr.contains("Examples:"),
+        "{}",
+        bare.stderr
+    );
     assert!(folder.run("--help").text().contains("NO_COLOR"));
     for command in ["", "check", "diff"] {
         let help = folder.run(&format!("{command} --help")).text();

@@ -156,19 +156,6 @@ fn lanes_vote() {
 }
 
 #[test]
-fn lanes_that_have_left_do_not_vote() {
-    let seen = collect_both(&config(1, 32), || {
-        if lane_id() >= 5 {
-            return 0;
-        }
-        ballot(u32::MAX, true)
-    });
-    for (_, thread, votes) in seen {
-        assert_eq!(votes, if thread < 5 { 0x1f } else { 0 });
-    }
-}
-
-#[test]
 fn an_exchange_ignores_lanes_that_have_left() {
     let seen = collect_both(&config(1, 32), || {
         if lane_id() >= 5 {

@@ -1,4 +1,4 @@
-//! What only GPUs of compute capability 9.0 have, as PTX instructions.
+//! Instructions that only GPUs of compute capability 9.0 have, as PTX.
 //!
 //! The functions promise what their namesakes in the public modules do; each SAFETY comment here
 //! argues for the instruction alone.

@@ -1,11 +1,11 @@
 //! The operations as PTX instructions.
 //!
-//! The functions promise what their namesakes in the public modules do; each SAFETY comment here
-//! argues for the instruction alone.
+//! The functions have the contracts of the public functions of the same names; each SAFETY comment here argues
+//! for the instruction alone.
 //!
 //! # Safety
 //!
-//! Callers see to what the namesake in the public modules asks for.
+//! Callers fulfil the contracts of the public functions of the same names.
 
 use core::arch::{asm, global_asm};
 
@@ -17,9 +17,9 @@ unsafe extern "C" {
 
 /// Keeps LLVM from moving the collective that follows into, out of or across control flow.
 ///
-/// LLVM takes `asm!` for something that threads do on their own, and copies it into both arms of a
-/// branch if that saves a jump. It knows this intrinsic to be convergent and does not copy or move
-/// code that contains it. ptxas removes it, since its result is unused.
+/// LLVM treats `asm!` as work of single threads, and copies it into both arms of a branch if that saves a jump.
+/// It knows that this intrinsic is convergent, and does not copy or move code that contains it. ptxas removes it,
+/// since its result is unused.
 #[inline(always)]
 pub(crate) fn convergent() {
     // SAFETY: reads which lanes are active; no operands, no effect.
@@ -206,7 +206,7 @@ pub trait Element: Copy {
     unsafe fn store(self, array: Address, index: usize);
 }
 
-/// Where an element of `bytes` bytes lies; shared memory has less than 2^32 bytes.
+/// The address of an element of `bytes` bytes; shared memory has less than 2^32 bytes.
 #[inline(always)]
 fn element_address(array: Address, index: usize, bytes: usize) -> Address {
     array + index as u32 * bytes as u32
@@ -322,7 +322,7 @@ pub(crate) unsafe fn store_release_u32(address: *mut u32, value: u32) {
 #[inline(always)]
 pub(crate) fn spin_hint() {}
 
-/// Asks for the time only once the condition has turned out not to hold.
+/// Reads the time only if the condition does not hold at first.
 #[inline(always)]
 pub(crate) fn spin_until_or_trap(limit_ns: u64, mut condition: impl FnMut() -> bool) {
     if condition() {

@@ -165,4 +165,3 @@ fn require_percentiles(
     assert!(marks.len() == 3 && marks.iter().zip(&wanted).all(is_there), "{marks:?} {wanted:?}");
     Ok(())
 }
-

@@ -258,4 +258,3 @@ fn require_colors(
     }
     Ok(())
 }
-

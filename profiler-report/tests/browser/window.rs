@@ -137,4 +137,3 @@ fn require_whole(trace: &Trace, answer: &Value) -> Result<(), Failed> {
     assert_eq!(Some(mapped), stats.get(name).map(|row| row.count), "{name}");
     Ok(())
 }
-

@@ -72,10 +72,8 @@ impl FormatArguments {
             None | Some(Group::Block) => Grouping::Block,
             Some(Group::Sm) => Grouping::Sm,
             Some(Group::Kernel | Group::Launch | Group::Warp) if timeline => {
-                return Err(Error::new(
-                    "a timeline always has a track for each launch and warp",
-                )
-                .with_help("say --group-by block or --group-by sm"));
+                return Err(Error::new("a timeline always has a track for each launch and warp")
+                    .with_help("say --group-by block or --group-by sm"));
             }
             Some(_) => Grouping::default(),
         };
