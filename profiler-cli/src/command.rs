@@ -5,7 +5,6 @@ mod completions;
 mod diff;
 mod export;
 mod info;
-mod man;
 mod report;
 mod stats;
 mod timeline;
@@ -26,7 +25,6 @@ pub(crate) enum Command {
     Diff(diff::Arguments),
     Check(check::Arguments),
     Completions(completions::Arguments),
-    Man(man::Arguments),
 }
 
 /// Runs a command.
@@ -40,6 +38,5 @@ pub(crate) fn run(command: Command, console: &Console) -> Result<Verdict, Error>
         Command::Diff(arguments) => diff::run(&arguments, console),
         Command::Check(arguments) => check::run(&arguments, console),
         Command::Completions(arguments) => completions::run(&arguments),
-        Command::Man(arguments) => man::run(&arguments, console),
     }
 }

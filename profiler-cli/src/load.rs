@@ -88,7 +88,7 @@ pub(crate) fn streamed<'d>(
     arguments: ReadingArguments,
     console: &Console,
 ) -> StreamedTrace<'d> {
-    console.work("decoding", "warps", |_| {
+    console.work("decoding", "warps", || {
         Progress::plan(outline_passes(capture, arguments) * decoder.warp_count());
         decoder.streamed()
     })
@@ -101,7 +101,7 @@ fn outline_passes(capture: &Capture, arguments: ReadingArguments) -> usize {
 
 /// Decodes a capture, and drops it.
 pub(crate) fn decoded(capture: Capture, arguments: ReadingArguments, console: &Console) -> Trace {
-    console.work("decoding", "warps", |_| {
+    console.work("decoding", "warps", || {
         let trace = decoder(&capture, arguments).trace();
         drop(capture);
         trace
@@ -122,7 +122,7 @@ pub(crate) fn outlined(
     arguments: ReadingArguments,
     console: &Console,
 ) -> Outline {
-    console.work("decoding", "warps", |_| {
+    console.work("decoding", "warps", || {
         let decoder = decoder(&capture, arguments);
         Progress::plan((1 + outline_passes(&capture, arguments)) * decoder.warp_count());
         let counts = decoder.fold_warps(|| 0, |count, warp| *count += warp.regions().len());

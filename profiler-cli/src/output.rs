@@ -102,14 +102,17 @@ pub(crate) fn write(
         File::Path(path) => {
             let target = Target::of(path, inputs)?;
             let name = path.display();
-            let bytes = console.work(&format!("writing {name}"), "steps", |written| {
+            let bytes = console.work(&format!("writing {name}"), "steps", || {
+                let mut bytes = 0;
                 target.write(|file| {
-                    let file = shown(file.is_terminal(), written.count(file), content);
+                    let is_terminal = file.is_terminal();
+                    let file = Counted { writer: file, bytes: &mut bytes };
+                    let file = shown(is_terminal, file, content);
                     let mut writer = BufWriter::with_capacity(1 << 16, file);
                     write(&mut writer)?;
                     Ok(writer.flush()?)
                 })?;
-                Ok(written.bytes())
+                Ok(bytes)
             })?;
             console.note(&format!("wrote {name}, {}", crate::units::bytes(bytes)));
             Ok(())
@@ -117,9 +120,22 @@ pub(crate) fn write(
     }
 }
 
-/// Writes all of a file, without a note on the console.
-pub(crate) fn write_file(path: &Path, bytes: &[u8]) -> Result<(), Error> {
-    Target::of(path, &[])?.write(|file| Ok(file.write_all(bytes)?))
+/// A writer that counts its bytes.
+struct Counted<'c, W> {
+    writer: W,
+    bytes: &'c mut u64,
+}
+
+impl<W: Write> Write for Counted<'_, W> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let count = self.writer.write(bytes)?;
+        *self.bytes += count as u64;
+        Ok(count)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.writer.flush()
+    }
 }
 
 /// A reader that stops early is no failure.

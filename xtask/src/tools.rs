@@ -43,8 +43,6 @@ const NODE_MINIMUM: u32 = 18;
 const READERS: [(&str, &[&str], &str); 4] = [
     ("zsh", &["--version"], "zsh"),
     ("fish", &["--version"], "fish"),
-    ("man", &["--version"], "man-db"),
-    ("mandoc", &["-T", "ascii", "/dev/null"], "mandoc"),
 ];
 
 /// Which tools are wanted.

@@ -183,7 +183,7 @@ pub(super) fn run(arguments: &Arguments, console: &Console) -> Result<Verdict, E
             let capture = file.input_name().to_string();
             let odd = &trace.outline().diagnostics;
             console.diagnostics_of(&format!("side {name}, {capture}"), odd);
-            console.work("gathering", "warps", |_| side.add(&trace));
+            console.work("gathering", "warps", || side.add(&trace));
             let diagnostics = trace.into_outline().diagnostics;
             found.push(Found { side: name, capture, diagnostics });
         }
@@ -192,7 +192,7 @@ pub(super) fn run(arguments: &Arguments, console: &Console) -> Result<Verdict, E
     let a = side("A", &arguments.a, &arguments.before)?;
     let b = side("B", &arguments.b, &arguments.after)?;
     let diff = console
-        .work("comparing", "rows", |_| Diff::of(&a, &b))
+        .work("comparing", "rows", || Diff::of(&a, &b))
         .map_err(|error| Error::new(error.to_string()))?;
     let report = arguments.threshold.threshold().map(|threshold| diff.check(&threshold));
     match arguments.format {

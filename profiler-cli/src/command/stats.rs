@@ -189,7 +189,7 @@ impl Arguments {
         let say_why = || console.diagnostics(&trace.outline().diagnostics);
         let query = self.filters.query(trace.outline()).inspect_err(|_| say_why())?;
         let query = query.by(self.by.unwrap_or(By::Name).into());
-        let stats = console.work("gathering statistics", "steps", |_| trace.stats_of(&query));
+        let stats = console.work("gathering statistics", "steps", || trace.stats_of(&query));
         if stats.rows.is_empty() && !stats.unmet.is_empty() {
             say_why();
             return Err(Error::new(stats.unmet.join("; "))

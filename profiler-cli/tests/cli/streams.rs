@@ -276,7 +276,7 @@ fn a_reader_that_stops_is_no_failure() {
     for words in READERS {
         assert_eq!(unread(&folder, words), Some(0), "{words}");
     }
-    for words in ["completions bash", "man", "--help", "stats --help", "--version"] {
+    for words in ["completions bash", "--help", "stats --help", "--version"] {
         assert_eq!(unread(&folder, words), Some(0), "{words}");
     }
     // What was found stays found, and what failed has failed.
