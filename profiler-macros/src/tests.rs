@@ -46,25 +46,6 @@ fn messages(items: TokenStream) -> Vec<String> {
 }
 
 #[test]
-fn kernel() {
-    check(
-        profiled::expand(
-            quote!(),
-            quote! {
-                /// Documented.
-                #[inline(never)]
-                pub unsafe extern "ptx-kernel" fn scale<'a>(data: &'a mut [f32]) where 'a: 'static {
-                    #![allow(unused, reason = "an attribute of the body")]
-                    profile_region!("all");
-                    data[0] *= 2.0
-                }
-            },
-        ),
-        expect_file!["tests/expected/kernel.rs"],
-    );
-}
-
-#[test]
 fn kernel_with_every_argument() {
     check(
         profiled::expand(

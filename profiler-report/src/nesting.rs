@@ -161,16 +161,21 @@ mod tests {
 
     #[test]
     fn own_time_is_what_no_inner_region_covers() {
-        let regions = [
+        // Regions that cross take their common time from the outer one once.
+        let crossing = [
             region(1, 0.0, Some(100.0), 0),
-            region(2, 10.0, Some(40.0), 1),
-            region(3, 20.0, Some(25.0), 2),
-            region(2, 50.0, Some(60.0), 1),
+            region(2, 10.0, Some(50.0), 1),
+            region(3, 30.0, Some(70.0), 1),
         ];
-        assert_eq!(
-            of(&regions),
-            [(1, None, 60.0), (2, Some(1), 25.0), (3, Some(2), 5.0), (2, Some(1), 10.0)]
-        );
+        assert_eq!(of(&crossing), [(1, None, 40.0), (2, Some(1), 40.0), (3, Some(1), 40.0)]);
+        // An open region holds nothing, and one without a length finds its place.
+        let open = [
+            region(9, 0.0, None, 0),
+            region(1, 0.0, Some(10.0), 1),
+            region(2, 10.0, Some(10.0), 2),
+            region(3, 10.0, Some(10.0), 1),
+        ];
+        assert_eq!(of(&open), [(1, None, 10.0), (2, Some(1), 0.0), (3, None, 0.0)]);
     }
 
     /// Regions in order, and the parent of each: the last that began before it, has not ended, and does
@@ -212,27 +217,6 @@ mod tests {
             let parents: Vec<_> = nest(&strip, |_, _, _| {}).iter().map(|it| it.parent).collect();
             assert_eq!(parents, tried(&regions), "{regions:#?}");
         }
-    }
-
-    #[test]
-    fn crossing_regions_take_their_common_time_from_the_outer_one_once() {
-        let regions = [
-            region(1, 0.0, Some(100.0), 0),
-            region(2, 10.0, Some(50.0), 1),
-            region(3, 30.0, Some(70.0), 1),
-        ];
-        assert_eq!(of(&regions), [(1, None, 40.0), (2, Some(1), 40.0), (3, Some(1), 40.0)]);
-    }
-
-    #[test]
-    fn open_regions_hold_nothing_and_lengthless_ones_find_their_place() {
-        let regions = [
-            region(9, 0.0, None, 0),
-            region(1, 0.0, Some(10.0), 1),
-            region(2, 10.0, Some(10.0), 2),
-            region(3, 10.0, Some(10.0), 1),
-        ];
-        assert_eq!(of(&regions), [(1, None, 10.0), (2, Some(1), 0.0), (3, None, 0.0)]);
     }
 
     #[test]

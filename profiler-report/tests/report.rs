@@ -63,37 +63,6 @@ fn regions_take_what_they_may_and_no_more() {
     assert!(all > some, "{some} {all}");
 }
 
-/// The page once meant another figure by the word than the statistics.
-#[test]
-fn imbalance_is_that_of_the_statistics() {
-    let mut module = SyntheticModule::new(Keep::First, 8);
-    let kernel = module.site(SiteKind::Kernel, "kernel");
-    // Two warps at a time on SM 0, and one after the other on SM 1, which is done much sooner.
-    for (block, sm, entry, exit) in
-        [(0, 0, 1_000, 9_000), (1, 0, 1_000, 9_000), (2, 1, 1_000, 2_000), (3, 1, 2_000, 3_000)]
-    {
-        let mut warp = SyntheticWarp::new(kernel, entry, 64_000 + entry / 2);
-        warp.header.grid_id = 1;
-        warp.header.grid_dim = [4, 1, 1];
-        warp.header.block = [block, 0, 0];
-        warp.header.sm = sm;
-        warp.leave(exit, 64_000 + exit / 2);
-        module.warps.push(warp);
-    }
-    let trace = decode(&module.into_capture().expect("the sites are whole"));
-    let imbalance = trace.balance(0).expect("a launch").sms.imbalance();
-    assert!((imbalance - 0.75).abs() < 1e-9, "{imbalance}");
-    let page = page(&trace, &ReportOptions::default());
-    let (_, launches) = page.split_once("<table id=\"launches\">").expect("a table of launches");
-    assert!(
-        launches
-            .split("</table>")
-            .next()
-            .is_some_and(|table| table.contains("data-value=\"0.75\">75 %<")),
-        "{launches}"
-    );
-}
-
 /// Each was once held against all others: a page took minutes here.
 #[test]
 fn regions_that_all_cross_take_no_time_out_of_proportion() {

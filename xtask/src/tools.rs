@@ -40,10 +40,8 @@ const NODE_MINIMUM: u32 = 18;
 
 /// Programs that the command line writes for, shells and readers of manuals, by what of them says that they
 /// are there, with Debian's package of each.
-const READERS: [(&str, &[&str], &str); 4] = [
-    ("zsh", &["--version"], "zsh"),
-    ("fish", &["--version"], "fish"),
-];
+const READERS: [(&str, &[&str], &str); 4] =
+    [("zsh", &["--version"], "zsh"), ("fish", &["--version"], "fish")];
 
 /// Which tools are wanted.
 #[derive(Clone, Copy, PartialEq, Eq)]

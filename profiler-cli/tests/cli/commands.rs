@@ -219,13 +219,6 @@ fn a_check_is_json_if_asked() {
     assert!(kinds.contains(&("warp-never-left", false)), "{kinds:?}");
 }
 
-#[test]
-fn an_export_says_where_it_is() {
-    let ran = Folder::with_captures().run("export gemm.capture -o gemm.pftrace");
-    assert!(ran.stderr.starts_with("wrote gemm.pftrace, "), "{}", ran.stderr);
-    assert_eq!((ran.text().as_str(), ran.code), ("", Some(0)));
-}
-
 #[cfg(feature = "parquet")]
 #[test]
 fn the_name_of_the_output_must_say_a_format() {

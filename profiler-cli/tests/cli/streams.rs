@@ -289,21 +289,7 @@ fn a_reader_that_stops_is_no_failure() {
 #[test]
 fn what_was_lost_is_said_to_a_reader_that_stops() {
     let folder = Folder::with_captures();
-    let formats = [
-        "perfetto",
-        "chrome",
-        "hatchet",
-        "folded",
-        "events-csv",
-        "events-json",
-        #[cfg(feature = "parquet")]
-        "parquet",
-        #[cfg(feature = "parquet")]
-        "arrow",
-        "flamegraph",
-        "chrome --gzip",
-    ];
-    for format in formats {
+    for format in ["perfetto", "folded", "events-csv", "flamegraph", "chrome --gzip"] {
         let words = format!("export lossy.capture --to {format}");
         let (reader, writer) = std::io::pipe().expect("a pipe can be made");
         drop(reader);

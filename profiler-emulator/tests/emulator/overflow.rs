@@ -50,7 +50,12 @@ fn another_fault_is_not_called_an_overflow() {
         // SAFETY: none: nothing is there, and the process ends, which is what is tested.
         black_box(unsafe { nowhere.read_volatile() });
     };
-    check("another_fault_is_not_called_an_overflow", fault, &["memory that is not there"], "overflowed");
+    check(
+        "another_fault_is_not_called_an_overflow",
+        fault,
+        &["memory that is not there"],
+        "overflowed",
+    );
 }
 
 /// A kernel takes as much as it was given.

@@ -104,13 +104,6 @@ fn comparisons_make_predicates() {
 }
 
 #[test]
-fn what_a_predicate_stands_before_is_done_where_it_holds() {
-    let text = "setp.ne.u32 %p, {a}, 0; mov.u32 {d}, 1; @%p add.u32 {d}, {d}, 1;";
-    assert_eq!(result(text, [0, 0, 0]), 1);
-    assert_eq!(result(text, [9, 0, 0]), 2);
-}
-
-#[test]
 fn declarations_scopes_and_comments_do_nothing() {
     let text = "{{ .reg .pred %p, %q; .reg .b32 %r<5>;\n// add.u32 {d}, {d}, 1;\n// {d}\nmov.u32 %r4, 3; \
                 mov.u32 {d}, %r4; }}";
