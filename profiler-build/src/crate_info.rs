@@ -105,7 +105,7 @@ fn configuration(folder: &Path) -> impl Iterator<Item = PathBuf> {
         .filter(|path| path.is_file())
 }
 
-/// How a package depends on profiler-device, if it does.
+/// The dependency of a package on profiler-device.
 fn dependency_on_device(package: &Value) -> Option<&Value> {
     array(&package["dependencies"])
         .filter(|dependency| dependency["kind"].is_null())

@@ -401,7 +401,7 @@ pub struct Ptx {
     /// The names of its regions and name lists, each once, in the order of the source, for
     /// [`Kernels::only`].
     pub regions: Vec<String>,
-    /// Those of its marks, signals and waits, likewise.
+    /// The names of its marks, signals and waits, likewise.
     pub marks: Vec<String>,
     /// The entry symbols of kernels with launch bounds by `#[profiled]`, and the bounds, in the order of the
     /// source. There are none if [`Kernels::profile_enabled`] is off; use [`Kernels::launch_bounds`] then.

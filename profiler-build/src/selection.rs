@@ -17,7 +17,7 @@ pub(crate) struct Annotations {
 }
 
 impl Annotations {
-    /// Those of the sites of a module, in their order.
+    /// The annotations of a module's sites, in their order.
     pub(crate) fn of(sites: &[&SiteEntry<'_>]) -> Self {
         let is_list =
             |name: &str| sites.iter().any(|site| site.kind == SiteKind::Names && site.name == name);

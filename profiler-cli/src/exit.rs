@@ -73,7 +73,7 @@ impl Error {
         Self { help: Some(help.into()), ..self }
     }
 
-    /// What to do, unless the text itself says it.
+    /// The remedy, unless the text itself names it.
     pub(crate) fn help(&self) -> Option<&str> {
         self.help.as_deref()
     }

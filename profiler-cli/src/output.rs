@@ -47,7 +47,7 @@ fn shown<'w>(
     }
 }
 
-/// Whether what is written can be read on a terminal.
+/// Whether the output can be read on a terminal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Content {
     /// It can.

@@ -36,7 +36,7 @@ pub struct State {
     /// The upper halves of the stamps of the last three units, the last one first: see
     /// [`State::address`].
     last: Cell<[u32; 3]>,
-    /// How many of the units were attachments, counted as the cursor counts.
+    /// The number of units that are attachments, counted as the cursor counts.
     attachments: Cell<u32>,
     /// The explicit descriptor of a kernel that has one.
     explicit: Option<DescriptorPtr>,
@@ -339,7 +339,7 @@ impl State {
         self.attachments.set(descriptor::next_cursor(attachments, budget.step_if(leads)));
     }
 
-    /// Appends a reading of both clocks, where they are not one and the same.
+    /// Appends a reading of both clocks, unless they are the same.
     ///
     /// # Safety
     ///

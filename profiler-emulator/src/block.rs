@@ -47,7 +47,7 @@ pub(crate) struct Warp {
     pub(crate) asking_mask: u32,
     /// Lanes that have left the kernel, as far as others wait for them.
     pub(crate) finished: u32,
-    /// Those of them that go on once the last lane has left.
+    /// The lanes that go on once the last one has left.
     leaving: u32,
     exchanges: Vec<Exchange>,
     /// Counts yields and questions for the mask.
@@ -81,7 +81,7 @@ struct Barrier {
 struct Meeting {
     warp: usize,
     lanes: u32,
-    /// Those of the lanes that then wait for other warps too.
+    /// The lanes that then wait for other warps too.
     waiting: u32,
 }
 

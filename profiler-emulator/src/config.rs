@@ -217,7 +217,7 @@ impl Emulator {
         }
     }
 
-    /// How many SMs the device has.
+    /// The number of SMs of the device.
     #[must_use]
     pub fn sm_count(&self) -> u32 {
         self.sm_count

@@ -71,14 +71,14 @@ pub enum WaitFor {
         id: u32,
         /// The lanes of the warp that have not left the kernel.
         mask: u32,
-        /// Those of them that have arrived.
+        /// The lanes that have arrived.
         arrived: u32,
     },
     /// Lanes of its warp.
     Lanes {
         /// The lanes that were named.
         mask: u32,
-        /// Those of them that have arrived.
+        /// The lanes that have arrived.
         arrived: u32,
     },
     /// The thread is spinning: it yields and looks again.

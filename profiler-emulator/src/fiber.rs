@@ -17,13 +17,13 @@ use crate::context::{self, ThreadContext};
 use crate::overflow;
 use crate::race::{self, Hidden, Order};
 
-/// How a kernel ended on one thread: with the payload of its panic, if it panicked.
+/// The end of a kernel on one thread, with the payload of its panic, if it panicked.
 pub(crate) type Ending = Result<(), Box<dyn Any + Send>>;
 
 /// The kernel of a launch, as its threads call it.
 pub(crate) type Kernel<'launch> = &'launch (dyn Fn() + Sync);
 
-/// How a running thread gets back to the scheduler.
+/// The way of a running thread back to the scheduler.
 pub(crate) enum Suspender {
     /// Through the yielder of its coroutine; null until the coroutine first runs.
     Coroutine(Cell<*const Yielder<(), ()>>),

@@ -40,7 +40,7 @@ enum Operand {
 /// A thread that runs a program.
 struct Thread {
     registers: [u64; REGISTERS],
-    /// The place of an `activemask`, where it asks for the active lanes.
+    /// The place in the source of an `activemask`.
     asked: Option<&'static Location<'static>>,
     /// The instruction that it runs next.
     next: usize,

@@ -48,7 +48,7 @@ impl<T, const N: usize> SharedArray<T, N> {
         platform::generic_pointer((self.address)()).cast()
     }
 
-    /// How many elements there are.
+    /// The number of elements.
     #[must_use]
     #[inline(always)]
     pub const fn len(self) -> usize {

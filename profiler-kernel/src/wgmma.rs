@@ -13,7 +13,7 @@
 
 use crate::hopper;
 
-/// How many numbers a thread holds of a warp group's 64 x 256 sums.
+/// The count of numbers that a thread holds of a warp group's 64 x 256 sums.
 pub const SUMS: usize = 128;
 
 /// Sums to begin with. A constant, since the compiler fills `[0.0; SUMS]` in a loop, and an array

@@ -97,7 +97,7 @@ pub struct Descriptor {
     pub record_limit: u32,
     /// Binary logarithm of the bytes between two buffers of lane 0.
     pub record_shift: u32,
-    /// How many slots there are.
+    /// The number of slots.
     pub slot_count: u32,
     /// Linear slots: the first slot of the next launch; in a capture it may lie after the last one.
     pub slot_base: u32,
@@ -117,7 +117,7 @@ pub struct Descriptor {
     pub warp_mask: u32,
     /// The linear index of the first block that records.
     pub block_first: u32,
-    /// How many blocks record; `u32::MAX` for all.
+    /// The number of blocks that record; `u32::MAX` for all.
     pub block_count: u32,
     /// Every how many-th block records; at least 1.
     pub block_stride: u32,
@@ -138,7 +138,7 @@ pub struct Lost {
     pub warps: u64,
     /// Units that warps without a slot and lanes without a buffer emitted.
     pub units: u64,
-    /// How many of the units were attachments.
+    /// The number of units that are attachments.
     pub attachments: u64,
 }
 
@@ -250,7 +250,7 @@ pub const fn next_cursor(cursor: u32, step: u32) -> u32 {
     if next < CURSOR_MAX { next } else { CURSOR_MAX }
 }
 
-/// How many units a lane emitted, from its cursor and its step, a power of two.
+/// The number of units that a lane emitted, from its cursor and its step, a power of two.
 #[must_use]
 #[inline(always)]
 pub const fn units(cursor: u32, step: u32) -> u32 {

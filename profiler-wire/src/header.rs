@@ -86,7 +86,7 @@ pub struct SlotHeader {
     pub warp: u32,
     /// `%smid`.
     pub sm: u32,
-    /// The block's rank in its cluster, where the target has clusters.
+    /// The block's rank in its cluster, if the target has clusters.
     pub cluster_rank: Option<u32>,
     /// The track field (see [`crate::record::track_field`]) of the whole kernel.
     pub track: u32,
@@ -103,7 +103,7 @@ pub struct ExitHeader {
     pub globaltimer: u64,
     /// Units that lane 0 emitted, recorded or lost; stops at [`COUNT_MAX`].
     pub units: u32,
-    /// How many of them were attachments to the unit before.
+    /// The number of them that are attachments to the unit before.
     pub attachments: u32,
 }
 

@@ -196,7 +196,7 @@ pub struct SiteEntry<'a> {
     pub key: u64,
     /// The id that records hold (of a list: that of its first name).
     pub id: u32,
-    /// How many ids from there on belong to the site.
+    /// The number of ids from there on that belong to the site.
     pub ids: u32,
     /// Line of the source file.
     pub line: u32,
@@ -229,7 +229,7 @@ pub enum Names<'a> {
     Given(&'a [&'a str]),
     /// Names as they lie in an entry, checked by [`SiteEntry::parse`].
     Encoded {
-        /// How many there are.
+        /// The number of names.
         count: u32,
         /// Each a length and that many bytes.
         bytes: &'a [u8],
@@ -237,7 +237,7 @@ pub enum Names<'a> {
 }
 
 impl<'a> Names<'a> {
-    /// How many names there are.
+    /// The number of names.
     #[must_use]
     pub const fn len(&self) -> usize {
         match self {
@@ -458,7 +458,7 @@ pub enum SiteError {
     IdOutOfRange {
         /// The first id.
         id: u32,
-        /// How many ids.
+        /// The number of ids.
         ids: u32,
     },
 }

@@ -71,10 +71,10 @@ pub const CALIBRATION_ELECTIONS: [&str; 2] = ["one-lane", "elected"];
 /// reading of both clocks (which has no name).
 pub const CALIBRATION_FORMS: [&str; 4] = ["region", "value", "mark", "anchor"];
 
-/// Those of [`CALIBRATION_FORMS`] that kernels record back to back; the first ones.
+/// The [`CALIBRATION_FORMS`] that kernels record back to back; the first ones.
 pub const CALIBRATION_ROW_FORMS: [&str; 3] = ["region", "value", "mark"];
 
-/// Those of [`CALIBRATION_FORMS`] that can be nested; the first ones.
+/// The [`CALIBRATION_FORMS`] that can be nested; the first ones.
 pub const CALIBRATION_NESTED_FORMS: [&str; 2] = ["region", "value"];
 
 /// Records of a row.

@@ -72,7 +72,7 @@ pub(super) fn check<'a>(module: &Module<'a>) -> Result<(), ProcessError> {
     Err(ProcessError::Unresolved { uses: uses.join(", ") })
 }
 
-/// Those of the names that stand in a statement.
+/// The names that a statement uses.
 fn used<'a>(statement: &Statement<'a>, names: &HashSet<&str>) -> Vec<&'a str> {
     if names.is_empty() || statement.kind != Kind::Plain {
         return Vec::new();

@@ -193,7 +193,7 @@ impl Descriptor for DescriptorPtr {
     }
 }
 
-/// The rank of the block in its cluster, where the target has clusters.
+/// The rank of the block in its cluster, if the target has clusters.
 #[cfg(feature = "enabled")]
 #[inline(always)]
 pub(crate) fn cluster_rank() -> Option<u32> {

@@ -1,11 +1,11 @@
 //! Instructions that only GPUs of compute capability 9.0 have, as PTX.
 //!
-//! The functions promise what their namesakes in the public modules do; each SAFETY comment here
+//! The functions have the contracts of the public functions of the same names; each SAFETY comment here
 //! argues for the instruction alone.
 //!
 //! # Safety
 //!
-//! Callers see to what the namesake in the public modules asks for.
+//! Callers fulfil the contracts of the public functions of the same names.
 
 use core::arch::asm;
 
@@ -13,7 +13,7 @@ use crate::platform::{convergent, instructions};
 use crate::tma::TensorMap;
 use crate::wgmma::SUMS;
 
-/// The address in the shared state space of what a pointer points to there.
+/// The address in the shared state space of a generic pointer into it.
 #[inline(always)]
 pub(crate) fn shared_address(pointer: *const u8) -> u32 {
     let address: u64;
@@ -114,7 +114,7 @@ pub(crate) unsafe fn tensor_store_2d(
     }
 }
 
-/// Defines what takes all sums of a thread as operands; the indices are counted here once.
+/// Defines the functions that take all sums of a thread as operands; the indices are counted here once.
 macro_rules! with_sums {
     ($first:literal $($index:literal)*) => {
         #[inline(always)]

@@ -94,7 +94,7 @@ impl Format {
         is_compressed
     }
 
-    /// How it may appear on a terminal.
+    /// Its form on a terminal.
     pub(super) fn content(self) -> Content {
         match self {
             Self::Perfetto => Content::Binary,

@@ -26,7 +26,7 @@ pub(super) struct Drawing<'t> {
     pub(super) trace: &'t Trace,
     pub(super) launch_index: usize,
     pub(super) launch: &'t Launch,
-    /// Those that are shown.
+    /// The rows that are shown.
     pub(super) warps: &'t [usize],
     pub(super) axis: Axis,
     pub(super) label_width: usize,
