@@ -1,4 +1,4 @@
-//! The driver's result codes: their names, and the texts that stand in for the driver's own.
+//! The driver's result codes: their names, and texts in place of the driver's own.
 
 use std::ffi::{CStr, c_char};
 use std::mem::transmute;
@@ -59,7 +59,7 @@ result_codes! {
     CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE, CUDA_ERROR_EXTERNAL_DEVICE, CUDA_ERROR_UNKNOWN,
 }
 
-/// The code as the enumeration has it; `CUDA_ERROR_UNKNOWN` for one that it lacks.
+/// The code in the enumeration; `CUDA_ERROR_UNKNOWN` if it lacks it.
 #[inline]
 pub(crate) fn known(code: u32) -> CUresult {
     if code == CUresult::CUDA_SUCCESS as u32 {
@@ -76,7 +76,7 @@ pub(crate) fn name(code: CUresult) -> &'static CStr {
     CODES.iter().find(|(known, _)| *known == code).map_or(c"CUDA_ERROR_UNKNOWN", |(_, name)| name)
 }
 
-/// What to say for the code where the driver has no text for it.
+/// The text of a code, if the driver has none.
 fn text(code: CUresult) -> &'static CStr {
     match code {
         CUresult::CUDA_ERROR_NO_DEVICE => {

@@ -1,4 +1,4 @@
-//! Finding the driver's library and its functions.
+//! Finds the driver's library and its functions.
 
 use std::ffi::{CStr, c_int};
 use std::ptr::{self, NonNull};
@@ -13,9 +13,8 @@ use crate::codes;
 /// The name under which the driver's installer registers the library.
 const LIBRARY: &str = if cfg!(windows) { "nvcuda.dll" } else { "libcuda.so.1" };
 
-/// Why the CUDA driver cannot be used. Either there is none to use, or no device, or there is and it
-/// fails: [`is_absence`](Self::is_absence) tells the two apart.
-/// `Debug` is the text of `Display`.
+/// Why the CUDA driver cannot be used. [`is_absence`](Self::is_absence) tells a missing driver or device
+/// from a failing one. `Debug` is the text of `Display`.
 #[derive(Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum DriverError {
@@ -27,11 +26,11 @@ pub enum DriverError {
     NoLibrary {
         /// The library's name.
         library: &'static str,
-        /// What the dynamic loader said.
+        /// The message of the dynamic loader.
         reason: String,
     },
-    /// The library is the one that the CUDA toolkit has to link programs with where there is no
-    /// driver: it starts nothing. Images for containers have it under the driver's name.
+    /// The library is the CUDA toolkit's stub, which programs are linked with if there is no driver. Images
+    /// for containers have it under the driver's name.
     #[error(
         "no CUDA driver: {library} is the CUDA toolkit's stub, which stands in for the driver while \
          a program is linked; install the NVIDIA driver, or in a container start it with GPU \
@@ -47,7 +46,7 @@ pub enum DriverError {
          and fits the library"
     )]
     Init(&'static str),
-    /// The driver started but does not say how many devices there are.
+    /// The driver started but could not count its devices.
     #[error(
         "the CUDA driver started, but counting its devices failed: {0}; `nvidia-smi` says whether it \
          works"
@@ -68,8 +67,8 @@ impl std::fmt::Debug for DriverError {
 }
 
 impl DriverError {
-    /// Whether there is no driver or no device, so that a program may go on without; not where a
-    /// driver is there and fails.
+    /// Whether there is no driver or no device, so that a program may go on without; false if a driver is
+    /// there and fails.
     #[must_use]
     pub const fn is_absence(&self) -> bool {
         match self {
@@ -79,11 +78,11 @@ impl DriverError {
     }
 }
 
-/// Says whether the CUDA driver can be used: it is installed, starts, and shows a device.
+/// Checks that the CUDA driver is installed, starts, and shows a device.
 ///
 /// # Errors
 ///
-/// Why not, and what to do about it.
+/// The reason, and what to do about it.
 pub fn driver_available() -> Result<(), DriverError> {
     library()?;
     // SAFETY: cuInit takes no pointer; 0 is the only value its documentation allows.
@@ -95,8 +94,7 @@ pub fn driver_available() -> Result<(), DriverError> {
     if count > 0 { Ok(()) } else { Err(DriverError::NoDevice) }
 }
 
-/// Makes an error of a code that is not success: of one that says that there is nothing, that; of any
-/// other `failed`.
+/// The error of a result code: a missing device or a stub by its own variant, any other by `failed`.
 fn succeeded(
     code: CUresult,
     failed: impl FnOnce(&'static str) -> DriverError,
@@ -122,7 +120,7 @@ fn library() -> Result<&'static Library, DriverError> {
         .map_err(|reason| DriverError::NoLibrary { library: LIBRARY, reason: reason.clone() })
 }
 
-/// One function of the driver: where it is, once it was looked up.
+/// A function of the driver, with its address once it was looked up.
 pub(crate) struct Entry {
     name: &'static CStr,
     /// Null until the function was found.
@@ -134,7 +132,7 @@ impl Entry {
         Self { name, address: AtomicPtr::new(ptr::null_mut()) }
     }
 
-    /// The function's address, or what to answer in its place.
+    /// The function's address, or the result code to answer in its place.
     #[inline]
     pub(crate) fn resolve(&self) -> Result<NonNull<()>, CUresult> {
         // Acquire: who sees the address sees what loading the library wrote, whoever loaded it.
@@ -200,7 +198,7 @@ pub(crate) use driver_functions;
 mod tests {
     use super::*;
 
-    /// Why a driver cannot be used that answers so to `cuInit`.
+    /// The error if `cuInit` answers so.
     fn refused(code: CUresult) -> DriverError {
         succeeded(code, DriverError::Init).expect_err("it is no success")
     }

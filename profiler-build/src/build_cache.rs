@@ -1,9 +1,8 @@
-//! What a nested build gave, kept for build scripts that ask for the same.
+//! Keeps the outcome of a nested build for build scripts that ask for the same.
 //!
-//! Cargo runs a build script in another folder for each profile and set of features, and once more for
-//! clippy. The nested cargo would compile the same kernels again in each, as it does not find the files
-//! that without a linker (`-Zno-link`) are never written. What is kept holds as long as cargo would not run
-//! the build script again: while all that cargo is told to watch is as it was.
+//! Cargo runs a build script in another folder for each profile and set of features, and once more for clippy.
+//! The nested cargo would compile the same kernels again in each, as it misses files that are never written
+//! without a linker (`-Zno-link`). An outcome is valid as long as everything that cargo watches is unchanged.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::env::VarError;
@@ -15,10 +14,10 @@ use serde_json::{Value, json};
 
 use crate::nested::Outcome;
 
-/// Where the outcome of one job is kept.
+/// The file in which the outcome of one job is kept.
 pub(crate) struct BuildCache<'a> {
     file: PathBuf,
-    /// All that the outcome follows from but files and variables.
+    /// Everything that the outcome depends on, except files and variables.
     key: String,
     /// Files and folders that are known to go into it before it is compiled.
     watched: &'a [PathBuf],
@@ -34,7 +33,7 @@ impl<'a> BuildCache<'a> {
         Self { file, key, watched }
     }
 
-    /// The outcome, if it is kept and would be the same again.
+    /// The outcome, if it is kept and still valid.
     pub(crate) fn read(&self) -> Option<Outcome> {
         let text = std::fs::read_to_string(&self.file).ok()?;
         let kept: Value = serde_json::from_str(&text).ok()?;
@@ -62,9 +61,8 @@ impl<'a> BuildCache<'a> {
         })
     }
 
-    /// Keeps the outcome of a build that began at a time. Not where a file was changed since, which may
-    /// have been before or after it was compiled. That something cannot be kept is no error: it will be
-    /// compiled again.
+    /// Keeps the outcome of a build that began at a time, unless a file was changed since, before or after it was
+    /// compiled. A failure is no error: the crate is compiled again.
     pub(crate) fn write(&self, outcome: &Outcome, begun: SystemTime) {
         if let Some(text) = self.text(outcome, begun) {
             // Another build script may read or write the same.
@@ -102,7 +100,7 @@ impl<'a> BuildCache<'a> {
     }
 }
 
-/// A variable's value; null where it is not set, and bytes where it is no text.
+/// A variable's value; null if it is not set, and bytes if it is no text.
 fn value_of_variable(name: &str) -> Value {
     match std::env::var(name) {
         Ok(text) => text.into(),
@@ -111,7 +109,7 @@ fn value_of_variable(name: &str) -> Value {
     }
 }
 
-/// The contents of these files, and of all files in these folders and below; `None` where one cannot be read.
+/// The contents of these files, and of all files in these folders and below; `None` if one cannot be read.
 fn contents(watched: &[PathBuf], sources: &[PathBuf]) -> Option<Contents> {
     let mut waiting: BTreeSet<PathBuf> = watched.iter().chain(sources).cloned().collect();
     let mut contents = Contents::new();
@@ -127,7 +125,7 @@ fn contents(watched: &[PathBuf], sources: &[PathBuf]) -> Option<Contents> {
     Some(contents)
 }
 
-/// `None` where a path is no text.
+/// `None` if a path is no text.
 fn json_of_contents(contents: &Contents) -> Option<Value> {
     let member = |(path, hash): (&PathBuf, &u64)| Some((path.to_str()?.to_owned(), (*hash).into()));
     contents.iter().map(member).collect::<Option<serde_json::Map<_, _>>>().map(Value::Object)
@@ -185,7 +183,7 @@ mod tests {
             }
         }
 
-        /// Of a build that begins when all files have been written.
+        /// Writes the outcome of a build that begins when all files have been written.
         fn write_kept(&self, key: &str) {
             self.kept(key).write(&self.outcome(), SystemTime::now() + Duration::from_secs(60));
         }
@@ -206,7 +204,7 @@ mod tests {
         assert!(crate_.kept("another key").read().is_none());
     }
 
-    /// What is done to a crate.
+    /// A change to a crate.
     type Change = fn(&Crate);
 
     #[test]

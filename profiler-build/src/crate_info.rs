@@ -1,4 +1,4 @@
-//! What cargo knows of a device crate.
+//! The facts that cargo knows about a device crate.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::path::{Path, PathBuf};
@@ -27,7 +27,7 @@ pub(crate) struct CrateInfo {
     pub(crate) sources: Vec<PathBuf>,
     /// The names of the libraries of these crates, `-` replaced by `_`.
     pub(crate) libraries: Vec<String>,
-    /// What cargo calls the crate and all that it depends on: names, versions and where they come from.
+    /// Cargo's ids of the crate and its dependencies: names, versions and sources.
     pub(crate) packages: BTreeSet<String>,
 }
 
@@ -105,7 +105,7 @@ fn configuration(folder: &Path) -> impl Iterator<Item = PathBuf> {
         .filter(|path| path.is_file())
 }
 
-/// How a package depends on profiler-device, if it does.
+/// The dependency of a package on profiler-device.
 fn dependency_on_device(package: &Value) -> Option<&Value> {
     array(&package["dependencies"])
         .filter(|dependency| dependency["kind"].is_null())
@@ -180,7 +180,7 @@ fn used_by<'m>(
     used
 }
 
-/// What belongs to packages that are taken by path.
+/// The files of packages that are taken by path.
 fn sources(metadata: &Value, used: &[&Value]) -> Vec<PathBuf> {
     let mut sources = Vec::new();
     if let Some(workspace) = metadata["workspace_root"].as_str() {

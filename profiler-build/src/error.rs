@@ -1,4 +1,4 @@
-//! What can go wrong, each with its remedy.
+//! Errors, with help.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -20,7 +20,7 @@ pub enum Error {
     NoCompiler {
         /// The one command that installs a compiler on this platform.
         command: &'static str,
-        /// What was looked at, and why it does not serve.
+        /// The toolchains that were tried, and why each does not serve.
         rejected: Vec<String>,
     },
     /// The cargo that PROFILER_NVPTX_CARGO names cannot be used.
@@ -31,7 +31,7 @@ pub enum Error {
     NamedCompiler {
         /// The value of the variable.
         path: PathBuf,
-        /// What is wrong with it.
+        /// The problem.
         reason: String,
     },
     /// [`Kernels::target`](crate::Kernels::target) is no architecture to compile for.
@@ -39,7 +39,7 @@ pub enum Error {
     Target {
         /// The text that was given.
         target: String,
-        /// What is wrong with it, and what to give.
+        /// The problem, and a target to give.
         reason: String,
     },
     /// A variable that cargo gives to build scripts is not set.
@@ -59,10 +59,10 @@ pub enum Error {
     NotADeviceCrate {
         /// The folder.
         folder: PathBuf,
-        /// What is missing, or what cargo said.
+        /// The missing part, or cargo's message.
         reason: String,
     },
-    /// The device crate does not compile; holds what the compiler said.
+    /// The device crate does not compile; with the compiler's messages.
     #[error(
         "the device crate {} does not compile for nvptx64{}:\n{output}{}",
         .folder.display(), help(.output), of_feature(.output)
@@ -78,7 +78,7 @@ pub enum Error {
     Process {
         /// The name of the device crate's PTX.
         name: String,
-        /// What is wrong with it.
+        /// The problem.
         source: ProcessError,
     },
     /// [`Kernels::only`](crate::Kernels::only) gives a name that no annotation bears.
@@ -93,8 +93,7 @@ pub enum Error {
         /// The names that there are.
         names: Vec<String>,
     },
-    /// [`Kernels::only`](crate::Kernels::only) selects among annotations of which none is compiled
-    /// in.
+    /// [`Kernels::only`](crate::Kernels::only) selects annotations, and none is compiled in.
     #[error("Kernels::only selects annotations of {}, and none is compiled in: {reason}", .folder.display())]
     NothingToSelect {
         /// The folder of the device crate.
@@ -107,7 +106,7 @@ pub enum Error {
     Run {
         /// The program.
         program: PathBuf,
-        /// What the operating system said.
+        /// The error of the operating system.
         source: std::io::Error,
     },
     /// A file or folder could not be read or written.
@@ -117,13 +116,12 @@ pub enum Error {
         action: &'static str,
         /// The file or folder.
         path: PathBuf,
-        /// What the operating system said.
+        /// The error of the operating system.
         source: std::io::Error,
     },
 }
 
-/// What rustc says where a device crate lacks something that programs for a CPU take for granted, and
-/// the remedy.
+/// Messages of rustc about things that a device crate lacks and a CPU program has, with help.
 const HELP: [(&str, &str); 4] = [
     (
         "`#[panic_handler]` function required",
@@ -146,13 +144,13 @@ const HELP: [(&str, &str); 4] = [
     ),
 ];
 
-/// The remedy of what the compiler said, where it is known.
+/// Help for the compiler's messages, if there is any.
 fn help(output: &str) -> String {
     let found = HELP.into_iter().filter(|(said, _)| output.contains(said));
     found.map(|(_, help)| format!("; {help}")).collect()
 }
 
-/// What rustc's advice to switch a feature on lacks: the crate is compiled for the host, too.
+/// Adds to rustc's advice on features: the crate is compiled for the host, too.
 fn of_feature(output: &str) -> &'static str {
     if !output.contains("#![feature(") {
         return "";
@@ -161,7 +159,7 @@ fn of_feature(output: &str) -> &'static str {
      well:\n    #![cfg_attr(target_arch = \"nvptx64\", no_std, feature(abi_ptx, asm_experimental_arch))]"
 }
 
-/// Why a name selects nothing, and the remedy.
+/// Why a name selects nothing, with help.
 fn why_unknown(module: &str, list: Option<&str>, names: &[String]) -> String {
     if let Some(list) = list {
         return format!("which is one of the list `{list}`, compiled in as a whole: give `{list}`");
@@ -187,7 +185,7 @@ pub enum ProcessError {
     BadSite {
         /// The symbol of the static.
         symbol: String,
-        /// What is wrong.
+        /// The problem.
         source: SiteError,
     },
     /// The bytes of a site entry do not agree with themselves.
@@ -195,7 +193,7 @@ pub enum ProcessError {
     DamagedSite {
         /// The symbol of the static.
         symbol: String,
-        /// What does not agree.
+        /// The contradiction.
         reason: &'static str,
     },
     /// Two different sites hash to one key.
@@ -212,7 +210,7 @@ pub enum ProcessError {
          the module or shorten its name lists"
     )]
     TooManySites {
-        /// How many ids the sites need.
+        /// The number of ids that the sites need.
         ids: u64,
     },
     /// A marker comment does not stand after an instruction with an immediate.
@@ -262,7 +260,7 @@ pub enum ProcessError {
         /// Who calls or uses which.
         uses: String,
     },
-    /// What the two copies of a kernel's body declare cannot be joined.
+    /// Declarations in the two copies of a kernel's body cannot be joined.
     #[error(
         "#[profiled] compiles the body of the kernel `{kernel}` twice, and {reason}; or compile it once, \
          by `#[profiled(single_body)]`"
@@ -270,7 +268,7 @@ pub enum ProcessError {
     Copies {
         /// The kernel's symbol.
         kernel: String,
-        /// What is wrong.
+        /// The problem.
         reason: String,
     },
     /// A kernel's launch bounds cannot be written into the PTX.
@@ -278,7 +276,7 @@ pub enum ProcessError {
     LaunchBounds {
         /// The kernel.
         kernel: String,
-        /// What is wrong, and the remedy.
+        /// The problem, with help.
         reason: String,
     },
 }

@@ -9,8 +9,8 @@
 //! ```
 //!
 //! The folder `kernels` holds an ordinary library crate of its own (with `[workspace]` in its
-//! Cargo.toml, or a member of the outer workspace). Where NAME is the name of its library, `-`
-//! replaced by `_`, unless [`Kernels::name`] chooses another, the build script
+//! Cargo.toml, or a member of the outer workspace). NAME is the name of its library, with `-` replaced by `_`,
+//! unless [`Kernels::name`] chooses another. The build script
 //!
 //! * writes the processed PTX to `OUT_DIR/NAME.ptx`, for
 //!   `include_str!(concat!(env!("OUT_DIR"), "/NAME.ptx"))`, which `profiler_host::include_ptx!("NAME")`
@@ -20,18 +20,18 @@
 //!
 //! # The compiler
 //!
-//! rustc compiles for nvptx64 by itself; what it needs is the source of `core` or a `core` built for
-//! that target. Looked at, in this order: the cargo that the environment variable
-//! `PROFILER_NVPTX_CARGO` names; rustup's toolchains with the component `rust-src`, nightly first;
+//! rustc compiles for nvptx64 by itself, if it has the source of `core` or a `core` built for that target.
+//! The build script tries, in this order: the cargo in the environment variable `PROFILER_NVPTX_CARGO`;
+//! rustup's toolchains with the component `rust-src`, nightly first;
 //! those with the target `nvptx64-nvidia-cuda`; the toolchain in `/usr`, as Debian's packages
 //! `rustc-web cargo-web rust-web-src` install it. Without any, [`Kernels::build`] fails with the one
 //! command that installs one; [`Kernels::build_or_warn`] warns with it and writes an **empty** PTX
 //! file, which `include_ptx!` turns into `None`: the host program still builds and runs its kernels
 //! on the emulator.
 //!
-//! Kernels are compiled once, though cargo runs a build script in another folder for `debug` and
-//! `release`, for each set of features and for clippy: what the compiler wrote is kept in cargo's target
-//! folder (`nvptx/*/kept`), and serves until something changes of what cargo is told to watch.
+//! Kernels are compiled once, though cargo runs a build script in another folder for `debug` and `release`, for
+//! each set of features and for clippy: the output is kept in cargo's target folder (`nvptx/*/kept`), until a
+//! watched file or variable changes.
 //!
 //! # What a device crate needs
 //!
@@ -40,7 +40,7 @@
 //!   names the crate, or its own, and then profiler-kernel with `default-features = false`.
 //! * For vectors and boxes [`Kernels::alloc`] and a `#[global_allocator]`.
 //!
-//! Where one of them is missing, the error says so.
+//! If one of them is missing, the error says so.
 //!
 //! # Numbering
 //!
@@ -52,9 +52,9 @@
 //! served before the warp blocks (lab/measurements/barrier.md). `#[profiled]` compiles a kernel's body
 //! twice; shared memory that an `asm!` in it declares is one array for both copies.
 //!
-//! Cargo shows a warning for each function that records and is not inlined. A call of a function that
-//! the module does not define is an error, unless it is one of the driver's own: `vprintf`, `malloc`,
-//! `free` and `__assertfail`. `==` of slices calls `memcmp`, which is none of them.
+//! Cargo shows a warning for each function that records and is not inlined. A call of an undefined function is
+//! an error, except for the driver's own: `vprintf`, `malloc`, `free` and `__assertfail`. `==` of slices calls
+//! `memcmp`, which is none of them.
 #![forbid(unsafe_code)]
 
 mod build_cache;
@@ -98,8 +98,8 @@ pub struct Kernels {
     target_dir: Option<PathBuf>,
 }
 
-/// Launch bounds of a kernel; 0 is none. They mean what the arguments of `#[profiled]` mean that
-/// bear the same names (PTX ISA, "Performance-Tuning Directives").
+/// Launch bounds of a kernel; 0 is none. They are those of `#[profiled]` with the same names (PTX ISA,
+/// "Performance-Tuning Directives").
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct LaunchBounds {
     /// Threads of a block (`.maxntid`).
@@ -137,8 +137,8 @@ impl Kernels {
         self
     }
 
-    /// The oldest version of the PTX language that the module says it is written in, such as 78 for
-    /// 7.8; unless given 7.1, which profiler-kernel's `mbarrier` needs. Instructions written in
+    /// The oldest version of the PTX language of the module, such as 78 for 7.8; by default 7.1, which
+    /// profiler-kernel's `mbarrier` needs. Instructions written in
     /// `asm!` may need a newer one; a driver refuses a version that it does not know.
     pub fn ptx_version(mut self, version: u32) -> Self {
         self.ptx_version = version;
@@ -159,20 +159,19 @@ impl Kernels {
         self
     }
 
-    /// Compiles in only the annotations that bear one of these names: regions and tokens, device
-    /// functions with `#[profiled]`, marks, signals and waits. The others leave no instruction behind,
-    /// as with profiling off, so that a kernel which loses time to all of its regions loses only what
-    /// the chosen ones cost. Kernels stay, and so does [`profile_anchor!`], which has no name; without
-    /// any name it is they alone that record.
+    /// Compiles in only the annotations with one of these names: regions and tokens, device functions with
+    /// `#[profiled]`, marks, signals and waits. The others leave no instruction behind, as with profiling off, so
+    /// that only the chosen ones cost time. Kernels stay, and so does [`profile_anchor!`], which has no name;
+    /// without any name, only they record.
     ///
-    /// Called again, it adds to the names. Annotations of one name are selected together, wherever
-    /// they stand. A name list is selected as a whole, by its own name (`TASK`), as which of its names
-    /// a region bears is known at run time only; a name in it is an error, as is a name that no
-    /// annotation of the crate bears. [`Ptx::regions`] and [`Ptx::marks`] list those that there are.
+    /// Called again, it adds to the names. Annotations of one name are selected together, wherever they stand. A
+    /// name list is selected as a whole, by its own name (`TASK`), as the name of its region is chosen at run
+    /// time; a name in it is an error, and so is an unknown name. [`Ptx::regions`] and [`Ptx::marks`] list the
+    /// known ones.
     ///
-    /// The sites of the others stay in the site table, without records. What is written by hand
-    /// around [`site!`] is selected by the site's name too, but for asking who records (`elected`
-    /// takes a vote). On the emulator every annotation records.
+    /// The sites of the others stay in the site table, without records. Calls by hand with [`site!`] are selected
+    /// by the site's name, too, except for choosing the lane (`elected` takes a vote). On the emulator every
+    /// annotation records.
     ///
     /// ```no_run
     /// # fn main() -> Result<(), profiler_build::Error> {
@@ -196,9 +195,8 @@ impl Kernels {
         self
     }
 
-    /// Launch bounds of a kernel, by its name in PTX, for one that has none by `#[profiled]`. That
-    /// includes kernels compiled without [profiling](Kernels::profile_enabled): the attribute's
-    /// bounds are a part of what it then does not leave behind.
+    /// Launch bounds of a kernel, by its name in PTX, if it has none by `#[profiled]`. That includes kernels
+    /// compiled without [profiling](Kernels::profile_enabled), which have no bounds by the attribute.
     pub fn launch_bounds(mut self, kernel: impl Into<String>, bounds: LaunchBounds) -> Self {
         self.launch_bounds.push((kernel.into(), bounds));
         self
@@ -210,13 +208,13 @@ impl Kernels {
         self
     }
 
-    /// Where to write `NAME.ptx`, for use outside of a build script: cargo is then told nothing.
+    /// The folder for `NAME.ptx`, for use outside of a build script: nothing is printed for cargo then.
     pub fn out_dir(mut self, folder: impl Into<PathBuf>) -> Self {
         self.out_dir = Some(folder.into());
         self
     }
 
-    /// Where compiled crates are kept between builds; cargo's target folder unless given, or
+    /// The folder in which compiled crates are kept between builds; by default cargo's target folder, or
     /// [`Kernels::out_dir`] outside of a build script.
     pub fn target_dir(mut self, folder: impl Into<PathBuf>) -> Self {
         self.target_dir = Some(folder.into());
@@ -227,8 +225,8 @@ impl Kernels {
     ///
     /// # Errors
     ///
-    /// Without a compiler, for a [target](Kernels::target) that is none, where the crate does not compile
-    /// (the error holds the compiler's diagnostics), and where its PTX cannot be processed.
+    /// No compiler, an unknown [target](Kernels::target), a crate that does not compile (the error has the
+    /// compiler's diagnostics), or PTX that cannot be processed.
     pub fn build(&self) -> Result<Ptx, Error> {
         let search = Search::from_environment();
         self.watch_toolchain(&search)?;
@@ -236,8 +234,8 @@ impl Kernels {
         self.build_with(&toolchain)
     }
 
-    /// Like [`Kernels::build`], but where no compiler is found it warns with the command that
-    /// installs one, writes an empty PTX file and gives `None`.
+    /// Like [`Kernels::build`]; but if no compiler is found, it warns with the command that installs one, writes an
+    /// empty PTX file and returns `None`.
     ///
     /// # Errors
     ///
@@ -398,21 +396,20 @@ pub struct Ptx {
     pub path: PathBuf,
     /// The NAME.
     pub name: String,
-    /// How many sites the module has.
+    /// The number of sites in the module.
     pub sites: usize,
     /// The names of its regions and name lists, each once, in the order of the source, for
     /// [`Kernels::only`].
     pub regions: Vec<String>,
-    /// Those of its marks, signals and waits, likewise.
+    /// The names of its marks, signals and waits, likewise.
     pub marks: Vec<String>,
-    /// The entry symbols of the kernels to which `#[profiled]` gives launch bounds, and these, in the order
-    /// of the source. With [`Kernels::profile_enabled`] off it gives none; [`Kernels::launch_bounds`]
-    /// does.
+    /// The entry symbols of kernels with launch bounds by `#[profiled]`, and the bounds, in the order of the
+    /// source. There are none if [`Kernels::profile_enabled`] is off; use [`Kernels::launch_bounds`] then.
     pub launch_bounds: Vec<(String, LaunchBounds)>,
 }
 
 impl Ptx {
-    /// Numbers the sites of a module: takes the PTX text as the compiler wrote it, and gives it with
+    /// Numbers the sites of a module. Takes the PTX text as the compiler wrote it, and returns it with
     ///
     /// * each site's id, dense from 1 in the order of the source (a name list takes as many
     ///   consecutive ids as its entry asks for), in the bytes of its static and in each instruction
@@ -421,8 +418,8 @@ impl Ptx {
     ///   site entries give these bounds;
     /// * a `bar.warp.sync` of the active lanes after each barrier, so that a clock read that follows is
     ///   not served before the warp blocks;
-    /// * one declaration for what an `asm!` in a profiled kernel declares in both copies of its body;
-    /// * a first line that says so: `// profiler-build: wire=1 sites=12 enabled=true`. `enabled` is
+    /// * one declaration for a variable that an `asm!` declares in both copies of a profiled kernel's body;
+    /// * a stamp as its first line: `// profiler-build: wire=1 sites=12 enabled=true`. `enabled` is
     ///   whether the module has any site or a launch descriptor.
     ///
     /// Everything else stays as it is.
@@ -435,8 +432,8 @@ impl Ptx {
     }
 }
 
-/// The version, as `rustc -vV` prints it, of the compiler that [`Kernels::build`] would use. For
-/// tests that need one, and must say so where there is none.
+/// The version, as `rustc -vV` prints it, of the compiler that [`Kernels::build`] would use; for tests that need
+/// a compiler.
 ///
 /// # Errors
 ///

@@ -18,32 +18,32 @@ use crate::toolchain::{self, TRIPLE, Toolchain};
 /// The oldest architecture whose PTX may name `%cluster_ctarank` (PTX ISA, "Special Registers").
 const FIRST_WITH_CLUSTERS: u32 = 90;
 
-/// What to compile.
+/// A crate to compile, and how.
 pub(crate) struct Job<'a> {
     pub(crate) folder: &'a Path,
     pub(crate) info: &'a CrateInfo,
     pub(crate) toolchain: &'a Toolchain,
     /// The GPU architecture, such as `sm_80`.
     pub(crate) target: &'a str,
-    /// What the compiler is called with for it, see [`flags`].
+    /// The compiler's flags for it, see [`flags`].
     pub(crate) flags: &'a [String],
     /// Whether the crate `alloc` is there.
     pub(crate) alloc: bool,
     /// Features of the device crate.
     pub(crate) features: Vec<String>,
-    /// The list of the annotations that are compiled in, where not all are.
+    /// The list of annotations that are compiled in; `None` for all.
     pub(crate) only: Option<String>,
     /// The folder in which the shared target folders lie.
     pub(crate) target_root: &'a Path,
-    /// Where the compiler writes the PTX text.
+    /// The file for the PTX text.
     pub(crate) assembly: &'a Path,
 }
 
-/// What came of it.
+/// The result of compiling.
 pub(crate) struct Outcome {
     /// The PTX text.
     pub(crate) text: String,
-    /// What the compiler said, rendered; empty if it had nothing to say.
+    /// The compiler's warnings, rendered.
     pub(crate) warnings: String,
     /// The source files that went into it.
     pub(crate) sources: Vec<PathBuf>,
@@ -53,7 +53,7 @@ pub(crate) struct Outcome {
 }
 
 impl Job<'_> {
-    /// Compiles, unless what would come of it is [kept](BuildCache).
+    /// Compiles, unless the result is [kept](BuildCache).
     pub(crate) fn run(&self) -> Result<Outcome, Error> {
         let target_dir = self.target_dir();
         let kept = BuildCache::new(&target_dir.join("kept"), self.key(), &self.info.sources);
@@ -68,7 +68,7 @@ impl Job<'_> {
         Ok(outcome)
     }
 
-    /// All that an outcome follows from but files and variables.
+    /// Everything that an outcome depends on, except files and variables.
     fn key(&self) -> String {
         let Self { flags, .. } = self;
         let Toolchain { cargo, rustc, version, build_core } = self.toolchain;
@@ -88,7 +88,7 @@ impl Job<'_> {
 
     fn compile(&self, target_dir: &Path) -> Result<Outcome, Error> {
         let Toolchain { rustc, version, .. } = self.toolchain;
-        // LLVM itself only warns, and then fails over all that the default architecture lacks.
+        // LLVM itself only warns, and then fails over everything that the default architecture lacks.
         if let Ok(printed) = toolchain::run(rustc, &["--target", TRIPLE, "--print", "target-cpus"])
         {
             require_known(self.target, version, &printed)?;
@@ -117,9 +117,8 @@ impl Job<'_> {
         Ok(Outcome { text, warnings: said, sources: sources.unwrap_or_default(), variables })
     }
 
-    /// What rustc's own dep-info says of variables, which cargo's does not repeat. Where the folder also
-    /// has that of an earlier build of a crate, with other features, its variables are among them: to run
-    /// the build script once too often does no harm.
+    /// The variables in rustc's own dep-info, which cargo's does not repeat. They may include those of an earlier
+    /// build with other features: running the build script once too often does no harm.
     fn variables(&self, target_dir: &Path) -> BTreeSet<String> {
         // Macros are compiled for the machine that compiles.
         let folders =
@@ -179,7 +178,7 @@ impl Job<'_> {
     }
 }
 
-/// What the compiler is called with for an architecture.
+/// The compiler's flags for an architecture.
 pub(crate) fn flags(target: &str) -> Result<Vec<String>, Error> {
     let mut flags = vec![
         format!("-Ctarget-cpu={target}"),

@@ -1,5 +1,4 @@
-//! Which annotations are compiled in: what [`Kernels::only`](crate::Kernels::only) names, held
-//! against the sites that the module has.
+//! Checks the names of [`Kernels::only`](crate::Kernels::only) against the sites of the module.
 
 use profiler_wire::selection;
 use profiler_wire::site::{SiteEntry, SiteKind};
@@ -9,16 +8,16 @@ use crate::error::Error;
 /// The names of a module's annotations.
 #[derive(Debug, Default)]
 pub(crate) struct Annotations {
-    /// Of regions and name lists, each once, in the order of the sites.
+    /// The names of regions and name lists, each once, in the order of the sites.
     pub(crate) regions: Vec<String>,
-    /// Of marks, signals and waits, likewise.
+    /// The names of marks, signals and waits, likewise.
     pub(crate) marks: Vec<String>,
     /// Names in name lists, and their lists.
     listed: Vec<(String, String)>,
 }
 
 impl Annotations {
-    /// Those of the sites of a module, in their order.
+    /// The annotations of a module's sites, in their order.
     pub(crate) fn of(sites: &[&SiteEntry<'_>]) -> Self {
         let is_list =
             |name: &str| sites.iter().any(|site| site.kind == SiteKind::Names && site.name == name);
@@ -44,7 +43,7 @@ impl Annotations {
         annotations
     }
 
-    /// An error where one of the names selects nothing.
+    /// An error if one of the names selects nothing.
     pub(crate) fn check(&self, only: &[String], module: &str) -> Result<(), Error> {
         let is_known = |name: &String| self.regions.contains(name) || self.marks.contains(name);
         let Some(unknown) = only.iter().find(|name| !is_known(name)) else {
@@ -60,7 +59,7 @@ impl Annotations {
     }
 }
 
-/// The value of the variable from which kernels read what is compiled in.
+/// The value of the variable from which kernels read the selected names.
 pub(crate) fn encode(only: &[String]) -> String {
     let mut list = String::new();
     // Writing to a String cannot fail.

@@ -22,13 +22,13 @@ pub(crate) const CARGO_VARIABLE: &str = "PROFILER_NVPTX_CARGO";
 pub(crate) struct Toolchain {
     pub(crate) cargo: PathBuf,
     pub(crate) rustc: PathBuf,
-    /// What `rustc -vV` prints; part of the key of the target folder.
+    /// The output of `rustc -vV`; part of the key of the target folder.
     pub(crate) version: String,
     /// Whether `core` is built from source; otherwise it is installed.
     pub(crate) build_core: bool,
 }
 
-/// Where to look.
+/// The places to search.
 #[derive(Clone, Debug)]
 pub(crate) struct Search {
     /// The cargo that the user named.
@@ -37,7 +37,7 @@ pub(crate) struct Search {
     pub(crate) rustup: Option<PathBuf>,
     /// The prefix of the toolchain that the system's packages install.
     pub(crate) system: PathBuf,
-    /// Where Debian's package manager keeps its state, on other systems a path without a file.
+    /// The state of Debian's package manager; on other systems a path without a file.
     pub(crate) packages: PathBuf,
 }
 
@@ -85,7 +85,7 @@ impl Search {
     /// Files that change when a toolchain or a part of one is installed: rustup's hash of each
     /// toolchain, its list of components, the package manager's state. Small ones, as cargo looks at
     /// all files of a folder, and only existing ones, as a missing one means "run at every build": that
-    /// is wanted only where rustup is to install the compiler and has left no hash yet.
+    /// is wanted only if rustup is to install the compiler and has left no hash yet.
     pub(crate) fn watched(&self) -> Vec<PathBuf> {
         let mut paths: Vec<PathBuf> = self
             .candidates()
@@ -185,7 +185,7 @@ fn installed_target(sysroot: &Path) -> PathBuf {
     sysroot.join("lib/rustlib").join(TRIPLE).join("lib")
 }
 
-/// What `rustc -vV` prints, if that compiler is no older than this crate's minimum.
+/// The output of `rustc -vV`, if that compiler is no older than this crate's minimum.
 fn version(rustc: &Path) -> Result<String, String> {
     let text = run(rustc, &["-vV"])?;
     let release = text.lines().find_map(|line| line.strip_prefix("release: ")).unwrap_or_default();

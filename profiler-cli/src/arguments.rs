@@ -1,4 +1,4 @@
-//! What the user may write.
+//! The arguments that all commands share.
 
 use std::ffi::OsString;
 use std::fmt;
@@ -32,13 +32,12 @@ Examples:
 const ENVIRONMENT: &str = "\
 Environment:
   NO_COLOR        if set and not empty, no colour is used
-  CLICOLOR_FORCE  if set and not 0, colour is used also where the stream is no
-                  terminal";
+  CLICOLOR_FORCE  if set and not 0, colour is used without a terminal, too";
 
 /// See inside GPU kernels: read, show and convert captures
 ///
-/// A capture is what a profiled program read back from the device: it ends in `.capture`, and the
-/// session writes it. Everything here works on captures alone, on any machine, without a GPU.
+/// A session of a profiled program writes a capture, a file that ends in `.capture`. Every command works
+/// on captures alone, on any machine, without a GPU.
 ///
 /// Results go to standard output; diagnostics, errors and progress to standard error.
 #[derive(Debug, Parser)]
@@ -63,8 +62,7 @@ pub(crate) struct Arguments {
     pub(crate) quiet: bool,
 }
 
-/// Where help shows options that many commands have: after those of the command itself, and before
-/// clap's own.
+/// The place of shared options in help: after those of the command itself, before clap's own.
 mod order {
     pub(super) const READING: usize = 800;
     pub(super) const GLOBAL: usize = 900;
@@ -80,31 +78,16 @@ fn long_version() -> String {
 /// When to use colour.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Color {
-    /// On a terminal, and where NO_COLOR is not set
+    /// On a terminal, unless NO_COLOR is set
     Auto,
-    /// In any case
+    /// Always
     Always,
     /// Never
     Never,
 }
 
 impl Color {
-    /// What `--color` says among the program's arguments, which need not be right.
-    pub(crate) fn asked_for(arguments: impl IntoIterator<Item = OsString>) -> Self {
-        let mut arguments = arguments.into_iter().take_while(|argument| argument != "--");
-        while let Some(argument) = arguments.next() {
-            let value = match argument.to_string_lossy().strip_prefix("--color") {
-                Some("") => arguments.next().unwrap_or_default().to_string_lossy().into_owned(),
-                Some(value) => value.strip_prefix('=').unwrap_or_default().to_owned(),
-                None => continue,
-            };
-            // What else stands there is refused, whatever that looks like.
-            return Self::from_str(&value, false).unwrap_or(Self::Auto);
-        }
-        Self::Auto
-    }
-
-    /// Makes it so for the whole process.
+    /// Sets it for the whole process.
     pub(crate) fn apply(self) {
         let choice = match self {
             Self::Auto => anstream::ColorChoice::Auto,
@@ -115,7 +98,7 @@ impl Color {
     }
 }
 
-/// A file, or standard input or output where `-` was written.
+/// A file; `-` is standard input or output.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum File {
     /// Standard input or output.
@@ -139,13 +122,13 @@ impl File {
         }
     }
 
-    /// The file as it is called where something is read from it.
+    /// The name of the file as an input.
     pub(crate) fn input_name(&self) -> impl fmt::Display + '_ {
         self.path().map_or("standard input".into(), Path::to_string_lossy)
     }
 }
 
-/// Which capture, and what is done with it before all else.
+/// The capture to read, and how.
 #[derive(Args, Debug)]
 pub(crate) struct CaptureArguments {
     /// The capture to read; `-` for standard input
@@ -155,17 +138,16 @@ pub(crate) struct CaptureArguments {
     pub(crate) reading: ReadingArguments,
 }
 
-/// How every capture is read.
+/// Options of everything that reads a capture.
 #[derive(Args, Clone, Copy, Debug, Default)]
 pub(crate) struct ReadingArguments {
-    /// Subtract from all times what recording itself cost, where the session measured it
+    /// Subtract the cost of recording from all times, if the session measured it
     #[arg(long, display_order = order::READING)]
     pub(crate) subtract_cost: bool,
     /// Refuse captures that hold more than this, such as 512M or 2G [default: no limit]
     ///
-    /// For captures of strangers, as a few bytes of a file can stand for many megabytes of a buffer.
-    /// For a moment reading may take four times as much, and what is made of a capture takes memory of
-    /// its own.
+    /// Use it for captures of strangers: a few bytes of a file can stand for many megabytes. For a moment,
+    /// reading may take four times as much, and the command needs memory of its own.
     #[arg(long, value_name = "SIZE", value_parser = units::parse_bytes,
           allow_negative_numbers = true, display_order = order::READING + 1)]
     pub(crate) memory_limit: Option<u64>,
@@ -175,24 +157,11 @@ pub(crate) struct ReadingArguments {
 mod tests {
     use clap::CommandFactory;
 
-    use super::{Arguments, Color};
+    use super::Arguments;
 
     #[test]
     fn the_arguments_fit_together() {
         Arguments::command().debug_assert();
-    }
-
-    #[test]
-    fn colour_is_known_before_the_arguments_are() {
-        let asked_for = |words: &str| Color::asked_for(words.split(' ').map(Into::into));
-        for words in ["profiler --color never --help", "profiler stats --bad --color=never"] {
-            assert_eq!(asked_for(words), Color::Never, "{words}");
-        }
-        assert_eq!(asked_for("profiler --color always"), Color::Always);
-        let unsaid = ["profiler", "profiler --color", "profiler --color blue", "profiler --colors"];
-        for words in unsaid.into_iter().chain(["profiler info -- --color never"]) {
-            assert_eq!(asked_for(words), Color::Auto, "{words}");
-        }
     }
 
     #[test]

@@ -5,7 +5,6 @@ mod completions;
 mod diff;
 mod export;
 mod info;
-mod man;
 mod report;
 mod stats;
 mod timeline;
@@ -15,7 +14,7 @@ use clap::Subcommand;
 use crate::console::Console;
 use crate::exit::{Error, Verdict};
 
-/// What to do.
+/// A command with its arguments.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     Info(info::Arguments),
@@ -26,10 +25,9 @@ pub(crate) enum Command {
     Diff(diff::Arguments),
     Check(check::Arguments),
     Completions(completions::Arguments),
-    Man(man::Arguments),
 }
 
-/// Does it.
+/// Runs a command.
 pub(crate) fn run(command: Command, console: &Console) -> Result<Verdict, Error> {
     match command {
         Command::Info(arguments) => info::run(&arguments, console),
@@ -40,6 +38,5 @@ pub(crate) fn run(command: Command, console: &Console) -> Result<Verdict, Error>
         Command::Diff(arguments) => diff::run(&arguments, console),
         Command::Check(arguments) => check::run(&arguments, console),
         Command::Completions(arguments) => completions::run(&arguments),
-        Command::Man(arguments) => man::run(&arguments, console),
     }
 }

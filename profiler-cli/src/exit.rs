@@ -1,18 +1,17 @@
-//! How the program ends: its exit codes, and errors with their remedy.
+//! Exit codes, and errors with help.
 
 use std::error::Error as StdError;
 use std::fmt;
 use std::io;
 use std::process::ExitCode;
 
-/// The command did what it was asked for, and where it checked something, found nothing.
+/// The command did its work, and found nothing if it checked something.
 pub(crate) const CLEAN: u8 = 0;
-/// The command did what it was asked for, and found what it was told to look for.
+/// The command did its work, and found what it was told to look for.
 pub(crate) const FOUND: u8 = 1;
-/// The command could not do what it was asked for. clap ends with the same code where it does not
-/// understand the arguments.
+/// The command could not do its work. clap ends with the same code if the arguments are wrong.
 pub(crate) const TROUBLE: u8 = 2;
-/// The command did what it was asked for, and the data do not tell.
+/// The command did its work, and the data do not tell.
 pub(crate) const UNKNOWN: u8 = 3;
 
 /// The exit codes in words, as `--help` and the manual show them.
@@ -29,34 +28,12 @@ Exit codes:
 A signal leaves no half-written file behind. A reader that closes the pipe
 early, as `head` does, is no error.";
 
-/// Those of `check`.
-pub(crate) const CHECK_HELP: &str = "\
-Exit codes:
-  0      done; nothing was found that is denied
-  1      done; something was found that is denied, as errors and damaged files
-         are unless --allow names them
-  2      not done: the arguments are wrong, or a capture cannot be read
-  128+N  ended by signal N: 129 by a closed terminal, 130 by Ctrl-C,
-         143 by `kill`";
-
-/// Those of `diff`.
-pub(crate) const DIFF_HELP: &str = "\
-Exit codes:
-  0      done; no mean grew by more than --fail-above, or it was not given
-  1      done; a mean grew by more than --fail-above, beyond noise
-  2      not done: the arguments are wrong, or a capture cannot be read
-  3      --fail-above cannot tell: growth that may be noise, too few data,
-         losses, other devices, regions that are gone or did not end, kernels
-         that failed or did not end
-  128+N  ended by signal N: 129 by a closed terminal, 130 by Ctrl-C,
-         143 by `kill`";
-
-/// What a command that did its work says about what it saw.
+/// The result of a command that did its work.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Verdict {
-    /// Nothing was found, or nothing was looked for.
+    /// Nothing was found.
     Clean,
-    /// What was looked for was found.
+    /// Something was found.
     Found,
     /// The data do not tell.
     Unknown,
@@ -78,7 +55,7 @@ impl Verdict {
     }
 }
 
-/// Why a command could not do its work, and what to do about it.
+/// Why a command could not do its work, with help.
 #[derive(Debug)]
 pub(crate) struct Error {
     what: String,
@@ -86,17 +63,17 @@ pub(crate) struct Error {
 }
 
 impl Error {
-    /// An error whose text says what to do.
+    /// An error without help.
     pub(crate) fn new(what: impl Into<String>) -> Self {
         Self { what: what.into(), help: None }
     }
 
-    /// Adds what to do.
+    /// Adds help.
     pub(crate) fn with_help(self, help: impl Into<String>) -> Self {
         Self { help: Some(help.into()), ..self }
     }
 
-    /// What to do, where the text itself does not say it.
+    /// The remedy, unless the text itself names it.
     pub(crate) fn help(&self) -> Option<&str> {
         self.help.as_deref()
     }
@@ -110,8 +87,7 @@ impl fmt::Display for Error {
 
 impl StdError for Error {}
 
-/// An error and all that caused it, in one line. A cause whose text the error already holds is not
-/// repeated.
+/// An error and its causes, in one line. A text that is already there is not repeated.
 pub(crate) fn chain(error: &dyn StdError) -> String {
     let mut text = error.to_string();
     let mut cause = error.source();
@@ -126,7 +102,7 @@ pub(crate) fn chain(error: &dyn StdError) -> String {
     text
 }
 
-/// What the system says, after whatever else is said of it.
+/// The error of the system among the causes of an error.
 fn of_system<'e>(error: &'e (dyn StdError + 'static)) -> Option<&'e io::Error> {
     let mut at = Some(error);
     while let Some(error) = at {
@@ -147,50 +123,36 @@ pub(crate) fn is_broken_pipe(error: &(dyn StdError + 'static)) -> bool {
     of_system(error).is_some_and(|error| error.kind() == io::ErrorKind::BrokenPipe)
 }
 
-/// The error that a capture cannot be read, with its remedy.
+/// The error that a capture cannot be read, with help.
 pub(crate) fn cannot_read(name: &str, error: &io::Error) -> Error {
     let said = Error::new(format!("cannot read {name}: {}", chain(error)));
     let Some(error) = of_system(error) else { return said };
     said.with_help(match error.kind() {
-        io::ErrorKind::NotFound => {
-            "give the path of a capture; a program that records writes it beside its trace"
-        }
+        io::ErrorKind::NotFound => "give the path of a capture, which a profiled program writes",
         io::ErrorKind::PermissionDenied => {
-            "ask whoever owns it for the right to read it, or for a copy; `ls -l` shows who that is"
+            "ask its owner for the right to read it, or for a copy; `ls -l` shows the owner"
         }
         io::ErrorKind::IsADirectory => "name one of the captures in it",
-        io::ErrorKind::NotADirectory => {
-            "give another path: a part of this one is a file, and no folder"
-        }
-        io::ErrorKind::InvalidFilename => "give another path: no file can have this name",
-        _ => "see whether the disk or the connection that it is on works, or read a copy of it",
+        _ => "check its disk or connection, or read a copy of it",
     })
 }
 
-/// The error that a result cannot be written, with its remedy where it is the system's. What else
-/// makes writing fail says in its text what to do.
+/// The error that a result cannot be written. An error of the system gets help; others say in their text
+/// what to do.
 pub(crate) fn cannot_write(name: &str, error: &(dyn StdError + 'static)) -> Error {
     let said = Error::new(format!("cannot write {name}: {}", chain(error)));
     let Some(error) = of_system(error) else { return said };
     said.with_help(match error.kind() {
         io::ErrorKind::NotFound => "no file can be made there; name one in another folder",
         io::ErrorKind::PermissionDenied => {
-            "name a file in a folder of your own, or ask whoever owns this one for the right to \
-             write; `ls -ld` shows who that is"
+            "name a file in a folder of your own, or ask the owner of this one for the right to write; \
+             `ls -ld` shows the owner"
         }
         io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
             "make room there (`df -h` shows how much there is), or write to another disk"
         }
-        io::ErrorKind::FileTooLarge => "write to a disk that takes larger files",
-        io::ErrorKind::ReadOnlyFilesystem => {
-            "nothing there can be changed; name a file on another disk"
-        }
         io::ErrorKind::IsADirectory => "add the name of a file to it",
-        io::ErrorKind::NotADirectory | io::ErrorKind::AlreadyExists => {
-            "give another path: a part of this one is a file, and no folder"
-        }
-        io::ErrorKind::InvalidFilename => "give another path: no file can have this name",
-        _ => "see whether the disk or the connection that it is on works, or write elsewhere",
+        _ => "check its disk or connection, or write elsewhere",
     })
 }
 
@@ -198,15 +160,13 @@ pub(crate) fn cannot_write(name: &str, error: &(dyn StdError + 'static)) -> Erro
 mod tests {
     use std::io;
 
-    use super::{CHECK_HELP, DIFF_HELP, HELP, cannot_read, cannot_write, chain, is_broken_pipe};
+    use super::{HELP, cannot_read, cannot_write, chain, is_broken_pipe};
 
     /// A terminal breaks longer ones in the middle, where the next stands at the left.
     #[test]
     fn no_line_is_longer_than_a_terminal() {
-        for text in [HELP, CHECK_HELP, DIFF_HELP] {
-            for line in text.lines() {
-                assert!(line.chars().count() <= 80, "{line}");
-            }
+        for line in HELP.lines() {
+            assert!(line.chars().count() <= 80, "{line}");
         }
     }
 
@@ -224,10 +184,7 @@ mod tests {
             (io::ErrorKind::PermissionDenied, "right to read", "right to write"),
             (io::ErrorKind::NotFound, "path of a capture", "another folder"),
             (io::ErrorKind::StorageFull, "read a copy", "make room"),
-            (io::ErrorKind::QuotaExceeded, "read a copy", "make room"),
-            (io::ErrorKind::ReadOnlyFilesystem, "read a copy", "another disk"),
             (io::ErrorKind::IsADirectory, "captures in it", "name of a file"),
-            (io::ErrorKind::NotADirectory, "no folder", "no folder"),
             (io::ErrorKind::TimedOut, "read a copy", "write elsewhere"),
         ];
         for (kind, to_read, to_write) in cases {

@@ -12,17 +12,17 @@ use crate::console::Console;
 use crate::exit::{Error, cannot_read, chain};
 use crate::units::bytes;
 
-/// A capture, and what its file was.
+/// A capture, and facts about its file.
 pub(crate) struct Loaded {
-    /// What of it is whole.
+    /// Its whole parts.
     pub(crate) capture: Capture,
-    /// What is not.
+    /// Its damage.
     pub(crate) damage: Vec<CaptureDamage>,
-    /// How long the file is.
+    /// The size of the file.
     pub(crate) file_bytes: u64,
 }
 
-/// Refuses captures of which more than one is to come from standard input.
+/// Refuses more than one capture from standard input.
 pub(crate) fn check<'f>(files: impl IntoIterator<Item = &'f File>) -> Result<(), Error> {
     let piped = files.into_iter().filter(|file| **file == File::Standard).count();
     if piped > 1 {
@@ -75,33 +75,33 @@ pub(crate) fn capture(
     Ok(Loaded { capture, damage, file_bytes })
 }
 
-/// A capture's decoder, as the arguments ask for it.
+/// The decoder of a capture, as the arguments ask for it.
 pub(crate) fn decoder(capture: &Capture, arguments: ReadingArguments) -> Decoder<'_> {
     let decoder = Decoder::new(capture);
     if arguments.subtract_cost { decoder.subtract_record_cost() } else { decoder }
 }
 
-/// Decodes all of a capture but its regions, which are decoded when they are asked for.
+/// Decodes all of a capture but its regions, which are decoded on demand.
 pub(crate) fn streamed<'d>(
     decoder: &'d Decoder<'_>,
     capture: &Capture,
     arguments: ReadingArguments,
     console: &Console,
 ) -> StreamedTrace<'d> {
-    console.work("decoding", "warps", |_| {
+    console.work("decoding", "warps", || {
         Progress::plan(outline_passes(capture, arguments) * decoder.warp_count());
         decoder.streamed()
     })
 }
 
-/// How often an outline goes through all warps: once more for the cost of recording, if it is known.
+/// The number of times that an outline goes through all warps: one more for the cost of recording.
 fn outline_passes(capture: &Capture, arguments: ReadingArguments) -> usize {
     1 + usize::from(arguments.subtract_cost && capture.record_cost.is_some())
 }
 
-/// Decodes a capture, which is gone then.
+/// Decodes a capture, and drops it.
 pub(crate) fn decoded(capture: Capture, arguments: ReadingArguments, console: &Console) -> Trace {
-    console.work("decoding", "warps", |_| {
+    console.work("decoding", "warps", || {
         let trace = decoder(&capture, arguments).trace();
         drop(capture);
         trace
@@ -110,19 +110,19 @@ pub(crate) fn decoded(capture: Capture, arguments: ReadingArguments, console: &C
 
 /// A decoded capture without its regions, which take most of the memory of a trace.
 pub(crate) struct Outline {
-    /// All else of it.
+    /// Everything else.
     pub(crate) trace: Trace,
-    /// How many regions there are.
+    /// The number of regions.
     pub(crate) regions: usize,
 }
 
-/// Decodes a capture, which is gone then, for what needs no single region.
+/// Decodes a capture, and drops it, for commands that need no single region.
 pub(crate) fn outlined(
     capture: Capture,
     arguments: ReadingArguments,
     console: &Console,
 ) -> Outline {
-    console.work("decoding", "warps", |_| {
+    console.work("decoding", "warps", || {
         let decoder = decoder(&capture, arguments);
         Progress::plan((1 + outline_passes(&capture, arguments)) * decoder.warp_count());
         let counts = decoder.fold_warps(|| 0, |count, warp| *count += warp.regions().len());

@@ -6,7 +6,6 @@ use std::io::{self, BufWriter, IsTerminal, Write};
 use std::path::{Path, PathBuf};
 
 use crate::arguments::File;
-use crate::closed;
 use crate::console::Console;
 use crate::exit::{Error, cannot_write, is_broken_pipe};
 use crate::part::Part;
@@ -16,37 +15,26 @@ use crate::terminal;
 /// Anything that makes writing fail.
 pub(crate) type WriteError = Box<dyn StdError + Send + Sync>;
 
-/// Refuses a standard output that is closed.
-pub(crate) fn check_stdout() -> Result<(), Error> {
-    if closed::is_stdout_closed() {
-        return Err(Error::new("cannot write standard output: it is closed")
-            .with_help("leave it open; `> /dev/null` is for who wants the exit code alone"));
-    }
-    Ok(())
-}
-
 /// Prints text to standard output, with its colours where they may be used.
 pub(crate) fn print(text: &str) -> Result<(), Error> {
-    check_stdout()?;
     let mut stdout = anstream::stdout().lock();
     let printed = stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush());
     printed.or_else(|error| closed_or("standard output", error.into()))
 }
 
-/// Prints text of which a terminal shows whole words.
+/// Prints text; on a terminal, lines break between words.
 pub(crate) fn print_lines(text: &str) -> Result<(), Error> {
     print(&terminal::lines(text, terminal::width_of_stdout()))
 }
 
 /// Prints a JSON document to standard output.
 pub(crate) fn print_json(text: &str) -> Result<(), Error> {
-    check_stdout()?;
     let mut stdout = shown(io::stdout().is_terminal(), io::stdout(), Content::Json);
     let printed = stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush());
     printed.or_else(|error| closed_or("standard output", error.into()))
 }
 
-/// A writer whose text steers nothing where it goes to a terminal, and is exact where it does not.
+/// A writer that is safe for a terminal if it goes to one, and exact otherwise.
 fn shown<'w>(
     is_terminal: bool,
     writer: impl Write + Send + 'w,
@@ -59,7 +47,7 @@ fn shown<'w>(
     }
 }
 
-/// Whether what is written can be read on a terminal.
+/// Whether the output can be read on a terminal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Content {
     /// It can.
@@ -70,20 +58,20 @@ pub(crate) enum Content {
     Binary,
 }
 
-/// Refuses an output that cannot be written, before any work is done for it: what is not for a
-/// terminal on one, a folder, and whatever would take the place of one of the `inputs`.
+/// Refuses an output that cannot be written, before any work is done: binary data on a terminal, a
+/// folder, a file that would replace one of the `inputs`.
 pub(crate) fn check(output: &File, content: Content, inputs: &[&File]) -> Result<(), Error> {
     match output {
         File::Standard if content == Content::Binary && io::stdout().is_terminal() => {
             Err(Error::new("this format is not for a terminal")
                 .with_help("write it to a file with -o FILE, or into a pipe"))
         }
-        File::Standard => check_stdout(),
+        File::Standard => Ok(()),
         File::Path(path) => Target::of(path, inputs).map(drop),
     }
 }
 
-/// How wide the terminal is to which an output goes, if it goes to one.
+/// The width of an output's terminal, if it goes to one.
 pub(crate) fn width(output: &File) -> Option<usize> {
     match output {
         File::Standard => terminal::width_of_stdout(),
@@ -99,14 +87,13 @@ pub(crate) fn write(
     console: &Console,
     write: impl FnOnce(&mut (dyn Write + Send)) -> Result<(), WriteError>,
 ) -> Result<(), Error> {
-    check(output, content, inputs)?;
     match output {
         File::Standard => {
             let written = console.print("steps", |stdout| {
                 let stdout = shown(io::stdout().is_terminal(), stdout, content);
                 let mut writer = BufWriter::with_capacity(1 << 16, stdout);
                 let result = write(&mut writer).and_then(|()| Ok(writer.flush()?));
-                // What is left of an output that failed is of no use to anybody.
+                // The rest of an output that failed is of no use.
                 let _ = writer.into_parts();
                 result
             });
@@ -115,14 +102,17 @@ pub(crate) fn write(
         File::Path(path) => {
             let target = Target::of(path, inputs)?;
             let name = path.display();
-            let bytes = console.work(&format!("writing {name}"), "steps", |written| {
+            let bytes = console.work(&format!("writing {name}"), "steps", || {
+                let mut bytes = 0;
                 target.write(|file| {
-                    let file = shown(file.is_terminal(), written.count(file), content);
+                    let is_terminal = file.is_terminal();
+                    let file = Counted { writer: file, bytes: &mut bytes };
+                    let file = shown(is_terminal, file, content);
                     let mut writer = BufWriter::with_capacity(1 << 16, file);
                     write(&mut writer)?;
                     Ok(writer.flush()?)
                 })?;
-                Ok(written.bytes())
+                Ok(bytes)
             })?;
             console.note(&format!("wrote {name}, {}", crate::units::bytes(bytes)));
             Ok(())
@@ -130,12 +120,25 @@ pub(crate) fn write(
     }
 }
 
-/// Writes a file of which the whole is at hand, and says nothing of it.
-pub(crate) fn write_file(path: &Path, bytes: &[u8]) -> Result<(), Error> {
-    Target::of(path, &[])?.write(|file| Ok(file.write_all(bytes)?))
+/// A writer that counts its bytes.
+struct Counted<'c, W> {
+    writer: W,
+    bytes: &'c mut u64,
 }
 
-/// A reader that wants no more is no failure.
+impl<W: Write> Write for Counted<'_, W> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let count = self.writer.write(bytes)?;
+        *self.bytes += count as u64;
+        Ok(count)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.writer.flush()
+    }
+}
+
+/// A reader that stops early is no failure.
 fn closed_or(name: &str, error: WriteError) -> Result<(), Error> {
     if is_broken_pipe(error.as_ref()) {
         return Ok(());
@@ -146,11 +149,11 @@ fn closed_or(name: &str, error: WriteError) -> Result<(), Error> {
 /// A file to be written.
 struct Target<'p> {
     path: &'p Path,
-    /// The file itself, where `path` is a link to it.
+    /// The file itself, if `path` is a link to it.
     real: PathBuf,
     /// Whether it is, or will be, a file on a disk, and no pipe or device.
     is_plain: bool,
-    /// Where it lies.
+    /// Its folder.
     folder: PathBuf,
 }
 
@@ -172,7 +175,7 @@ impl<'p> Target<'p> {
         };
         if is_plain && inputs.iter().any(is_input) {
             return Err(Error::new(format!(
-                "{} would overwrite the capture that it is made from",
+                "{} would overwrite the capture that is read",
                 path.display()
             ))
             .with_help("give -o another name"));
@@ -180,7 +183,7 @@ impl<'p> Target<'p> {
         if is_plain && path.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("capture"))
         {
             return Err(Error::new(format!(
-                "{} would hold something else under the name of a capture",
+                "{} is the name of a capture, and the output is none",
                 path.display()
             ))
             .with_help("give -o a name that does not end in .capture"));
@@ -216,7 +219,7 @@ impl<'p> Target<'p> {
             });
         }
         let mut part = Part::new_in(&self.folder).map_err(|error| failed(&error))?;
-        // What takes the place of a file is for the same readers.
+        // A file that replaces another has the same readers.
         if let Ok(about) = fs::metadata(&self.real) {
             let permissions = part.file().set_permissions(about.permissions());
             permissions.map_err(|error| failed(&error))?;

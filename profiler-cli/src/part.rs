@@ -1,5 +1,5 @@
-//! Files on their way to their names. Whatever ends the program before one has its name, an error,
-//! Ctrl-C, a polite kill or a closed terminal, leaves nothing of it.
+//! Files that get their name when they are whole. An error, Ctrl-C, a polite kill or a closed terminal
+//! before that leaves nothing behind.
 
 use std::fs::File;
 use std::io;
@@ -12,7 +12,7 @@ use tempfile::{NamedTempFile, PersistError};
 static UNFINISHED: Mutex<Option<PathBuf>> = Mutex::new(None);
 
 fn unfinished() -> MutexGuard<'static, Option<PathBuf>> {
-    // A path is whole whatever panicked beside it.
+    // A panic elsewhere cannot break a path.
     UNFINISHED.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
@@ -20,7 +20,7 @@ fn unfinished() -> MutexGuard<'static, Option<PathBuf>> {
 pub(crate) struct Part(NamedTempFile);
 
 impl Part {
-    /// One in a folder.
+    /// Makes a file in a folder.
     pub(crate) fn new_in(folder: &Path) -> io::Result<Self> {
         #[cfg(unix)]
         signals::watch();
@@ -29,9 +29,9 @@ impl Part {
         // Temporary files are private otherwise, and would stay so under their final name.
         #[cfg(unix)]
         builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
-        // No signal is answered between the file's making and its being known.
+        // The lock keeps a signal from coming between making the file and knowing its path.
         let mut unfinished = unfinished();
-        // The error's own text names the temporary file, which nobody asked for.
+        // The error's own text names the temporary file, which the user does not know.
         let file = builder.tempfile_in(folder).map_err(|error| error.kind())?;
         *unfinished = Some(file.path().to_owned());
         Ok(Self(file))
@@ -42,7 +42,7 @@ impl Part {
         self.0.as_file_mut()
     }
 
-    /// Gives the file its name, and takes the place of what has it.
+    /// Gives the file its name, and replaces the file that has it.
     pub(crate) fn persist(self, path: &Path) -> io::Result<()> {
         let mut unfinished = unfinished();
         self.0.persist(path).map_err(|PersistError { error, .. }| error)?;
@@ -63,21 +63,21 @@ mod signals {
 
     use super::unfinished;
 
-    /// From now on the signals that ask the program to end remove the file that has no name yet
-    /// before they end it, as they do without this: shells then see 128 and the signal's number.
+    /// Makes the signals that end the program first remove the file that has no name yet. Shells still see 128
+    /// and the signal's number.
     pub(super) fn watch() {
         static WATCH: Once = Once::new();
         WATCH.call_once(|| {
             let heeded =
                 [SIGHUP, SIGINT, SIGTERM].into_iter().filter(|&signal| !is_ignored(signal));
-            // Where there can be no handler, a signal leaves the file behind, and that is all.
+            // Without a handler, a signal leaves the file behind, and nothing worse.
             let Ok(mut signals) = Signals::new(heeded) else { return };
             thread::spawn(move || {
                 let Some(signal) = signals.forever().next() else { return };
-                // It is held to the end, so that no other file is begun.
+                // The lock is held to the end, so that no other file is begun.
                 let mut unfinished = unfinished();
                 if let Some(path) = unfinished.take() {
-                    // There is nobody left to tell if that fails.
+                    // If this fails, nobody is left to tell.
                     let _ = std::fs::remove_file(path);
                 }
                 let _ = emulate_default_handler(signal);
@@ -86,9 +86,8 @@ mod signals {
         });
     }
 
-    /// Whether the program was begun to outlive the signal, as `nohup` does with `SIGHUP` and a shell
-    /// with the `SIGINT` of what runs in its background: a handler would take that away. Where it is
-    /// not known, `nohup` is the one that must be right.
+    /// Whether the program was started to survive the signal, as by `nohup` (`SIGHUP`) or in the background of a
+    /// shell (`SIGINT`); a handler would end that. If it is not known, `nohup` is assumed.
     fn is_ignored(signal: i32) -> bool {
         let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
         let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));

@@ -1,4 +1,4 @@
-//! What is written for programs, made fit for a terminal where it goes to one instead.
+//! Makes output for programs safe for a terminal, if it goes to one.
 
 use std::borrow::Cow;
 use std::fmt::Write as _;
@@ -9,12 +9,12 @@ use profiler_trace::printable;
 
 use crate::output::Content;
 
-/// A writer to a terminal, which would obey what stands in the names of a stranger's capture. Of what is
-/// no name, all stays.
+/// A writer to a terminal. Names in a stranger's capture may hold control sequences, which are made harmless;
+/// everything else stays.
 pub(crate) struct Screen<W> {
     writer: W,
     content: Content,
-    /// The first bytes of a character whose others are yet to come.
+    /// The first bytes of a character, whose others are still to come.
     begun: Vec<u8>,
 }
 
@@ -43,7 +43,7 @@ impl<W: Write> Write for Screen<W> {
     }
 }
 
-/// The text, in which nothing steers a terminal. JSON says the same in other words.
+/// The text without characters that steer a terminal. JSON escapes them, and means the same.
 fn fit(text: &str, content: Content) -> Cow<'_, str> {
     if !text.contains(steers) {
         return text.into();
@@ -78,7 +78,7 @@ mod tests {
     use super::Screen;
     use crate::output::Content;
 
-    /// What comes to the terminal, whatever pieces it is written in.
+    /// The text on the terminal, in whatever pieces it is written.
     fn shown(text: &str, content: Content) -> String {
         let mut all: Option<Vec<u8>> = None;
         for piece in 1..=text.len() {

@@ -1,4 +1,4 @@
-//! Which of many numbered things are meant: `0-3,8`; which blocks: `0-3,1`; which warps; which launches.
+//! Selections of launches, blocks and warps: numbers such as `0-3,8`, blocks such as `0-3,1`.
 
 use std::cell::RefCell;
 use std::collections::BTreeSet;
@@ -13,14 +13,14 @@ use profiler_wire::header::Dim3;
 use crate::console::Console;
 use crate::exit::Error;
 
-/// Which warps.
+/// Options that choose warps.
 #[derive(Args, Debug, Default)]
 pub(crate) struct WarpArguments {
     /// Warps on these SMs only, such as 0-3,8
     #[arg(long, value_name = "NUMBERS", allow_negative_numbers = true)]
     pub(crate) sm: Option<Selection>,
-    /// These blocks only: coordinates or ranges of them, such as 7, 0-3 or 0-3,1,0; those left out
-    /// may be any; may be repeated
+    /// These blocks only: coordinates or ranges of them, such as 7, 0-3 or 0-3,1,0; a coordinate that is
+    /// left out may be any; may be repeated
     #[arg(long, value_name = "X[,Y[,Z]]", allow_negative_numbers = true)]
     pub(crate) block: Vec<Blocks>,
     /// These warps of each block only
@@ -29,17 +29,17 @@ pub(crate) struct WarpArguments {
 }
 
 impl WarpArguments {
-    /// Whether all are meant.
+    /// Whether all warps are chosen.
     fn takes_all(&self) -> bool {
         self.sm.is_none() && self.block.is_empty() && self.warp.is_none()
     }
 
-    /// Whether a block is meant.
+    /// Whether a block is chosen.
     pub(crate) fn takes_block(&self, block: Dim3) -> bool {
         self.block.is_empty() || self.block.iter().any(|blocks| blocks.contains(block))
     }
 
-    /// What of the arguments nothing meets that was recorded at these places.
+    /// A sentence for each choice that matches none of these places.
     fn unmet(&self, places: &Places) -> Vec<String> {
         let of = |selection: &Option<Selection>, present: &BTreeSet<u64>| {
             let is_empty =
@@ -61,7 +61,7 @@ impl WarpArguments {
         unmet
     }
 
-    /// Whether a warp is meant.
+    /// Whether a warp is chosen.
     pub(crate) fn takes(&self, warp: &Warp) -> bool {
         let takes = |selection: &Option<Selection>, number: u32| {
             selection.as_ref().is_none_or(|selection| selection.contains(number.into()))
@@ -70,7 +70,7 @@ impl WarpArguments {
     }
 }
 
-/// Which launches.
+/// Options that choose launches.
 #[derive(Args, Debug)]
 pub(crate) struct LaunchArguments {
     /// Launches of kernels of this name only: `*` stands for any characters, `?` for one; may be
@@ -83,7 +83,7 @@ pub(crate) struct LaunchArguments {
 }
 
 impl LaunchArguments {
-    /// The launches that `--launch` means, of so many.
+    /// The launches that `--launch` chooses, of so many.
     pub(crate) fn numbers(&self, count: usize) -> Result<Vec<usize>, Error> {
         let Some(selection) = &self.launch else { return Ok((0..count).collect()) };
         let launches: Vec<usize> =
@@ -97,7 +97,7 @@ impl LaunchArguments {
         Ok(launches)
     }
 
-    /// What of the arguments no launch meets, where some do.
+    /// A sentence for each choice that matches no launch, if another matches some.
     pub(crate) fn unmet(&self, launches: &[Launch], sites: &[Site]) -> Vec<String> {
         let mut unmet = Vec::new();
         let is_beyond = |range: &RangeInclusive<u64>| *range.start() >= launches.len() as u64;
@@ -113,7 +113,7 @@ impl LaunchArguments {
         unmet
     }
 
-    /// The launches that are meant, of those of a capture.
+    /// The chosen launches of a capture.
     pub(crate) fn of(&self, launches: &[Launch], sites: &[Site]) -> Result<Vec<usize>, Error> {
         let kernel = |launch: &Launch| sites[launch.kernel.0 as usize].name.as_str();
         let patterns = &self.kernel;
@@ -134,8 +134,8 @@ impl LaunchArguments {
     }
 }
 
-/// A decoder that shows no other launches, nor other warps of them; and what of the arguments nothing meets.
-/// Where that leaves nothing, it may be that what was meant is lost, so that the diagnostics are said as well.
+/// A decoder of the chosen launches and warps alone, and a sentence for each choice that matches nothing. If no
+/// warp is left, diagnostics are shown, too: the chosen ones may be lost.
 pub(crate) fn only<'c>(
     decoder: Decoder<'c>,
     launches: &LaunchArguments,
@@ -168,7 +168,7 @@ pub(crate) fn only<'c>(
     Ok((decoder, unmet))
 }
 
-/// Where something was recorded.
+/// The places of recorded warps.
 #[derive(Default)]
 struct Places {
     sms: BTreeSet<u64>,
@@ -189,7 +189,7 @@ impl Places {
 pub(crate) struct Selection(Vec<RangeInclusive<u64>>);
 
 impl Selection {
-    /// Whether a number is meant.
+    /// Whether a number is chosen.
     pub(crate) fn contains(&self, number: u64) -> bool {
         self.0.iter().any(|range| range.contains(&number))
     }
@@ -222,7 +222,7 @@ impl FromStr for Selection {
 pub(crate) struct Blocks(Vec<RangeInclusive<u64>>);
 
 impl Blocks {
-    /// The range of each coordinate; any, where it was left out.
+    /// The range of each coordinate; every number, if it was left out.
     pub(crate) fn ranges(&self) -> [RangeInclusive<u32>; 3] {
         // A range beyond all numbers that a coordinate may be holds none of them.
         const NONE: RangeInclusive<u32> = RangeInclusive::new(1, 0);
@@ -262,7 +262,7 @@ impl FromStr for Blocks {
     }
 }
 
-/// A range as far as numbers of this type go; `None` where it lies beyond them.
+/// A range as far as numbers of this type go; `None` if it lies beyond them.
 fn clamped<T: TryFrom<u64>>(range: &RangeInclusive<u64>) -> Option<RangeInclusive<T>> {
     let number = |number: u64| T::try_from(number).ok();
     Some(number(*range.start())?..=number(*range.end()).or_else(|| number(u32::MAX.into()))?)

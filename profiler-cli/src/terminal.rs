@@ -1,4 +1,4 @@
-//! What is written for people, within the width of their terminal.
+//! Fits text for people into the width of their terminal.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -8,10 +8,10 @@ use terminal_size::{Height, Width, terminal_size_of};
 use textwrap::core::display_width;
 use textwrap::{Options, WordSplitter};
 
-/// Narrower terminals are filled as if they had so many columns: a line of less is no easier to read.
+/// Narrower terminals are treated as if they had so many columns: shorter lines are no easier to read.
 const NARROWEST: usize = 40;
 
-/// How many columns the terminal of standard output has; `None` where that goes elsewhere.
+/// The columns of the terminal of standard output; `None` if that goes elsewhere.
 pub(crate) fn width_of_stdout() -> Option<usize> {
     terminal_size_of(io::stdout()).map(columns)
 }
@@ -25,13 +25,12 @@ fn columns((width, _): (Width, Height)) -> usize {
     usize::from(width.0).max(NARROWEST)
 }
 
-/// Text with as many blanks after it as fill so many columns: of a wide character, as of Chinese and emoji,
-/// a terminal makes two.
+/// Text, padded with blanks to so many columns. A wide character, as of Chinese or an emoji, takes two.
 pub(crate) fn padded(text: &str, columns: usize) -> String {
     text.to_owned() + &" ".repeat(columns.saturating_sub(display_width(text)))
 }
 
-/// A table, and what stands around it, within a width.
+/// A table and the lines around it, within a width.
 pub(crate) fn fitted(table: &dyn fmt::Display, width: Option<usize>) -> String {
     match width {
         Some(columns) => lines(&format!("{table:columns$}"), width).into_owned(),
@@ -39,8 +38,7 @@ pub(crate) fn fitted(table: &dyn fmt::Display, width: Option<usize>) -> String {
     }
 }
 
-/// Lines of text, of which those that are longer than a width go on in the next line, two columns further in
-/// than they began.
+/// Lines of text. A line longer than the width goes on in the next one, indented by two columns.
 pub(crate) fn lines(text: &str, width: Option<usize>) -> Cow<'_, str> {
     match width {
         None => text.into(),

@@ -17,7 +17,7 @@ pub(crate) fn bytes(count: u64) -> String {
     prefixed(count as f64, "bytes")
 }
 
-/// Bytes as a person writes them: `512M`, `2G`, `1.5GiB`. K, M, G and T are powers of 1024, kB, MB, GB
+/// Reads bytes as a person writes them: `512M`, `2G`, `1.5GiB`. K, M, G and T are powers of 1024, kB, MB, GB
 /// and TB of 1000.
 pub(crate) fn parse_bytes(text: &str) -> Result<u64, String> {
     let refused =
@@ -39,7 +39,7 @@ pub(crate) fn parse_bytes(text: &str) -> Result<u64, String> {
     Ok(bytes.round() as u64)
 }
 
-/// A whole number that a person wrote.
+/// Reads a whole number.
 pub(crate) fn whole<N: FromStr>(text: &str) -> Result<N, String> {
     text.parse().map_err(|_| match text.parse::<i128>() {
         Ok(0) => "it must be 1 or more".to_owned(),
@@ -62,7 +62,7 @@ pub(crate) fn whole_in<N: FromStr + PartialOrd + Display + Clone>(
     }
 }
 
-/// So many things, which are called this if there is one.
+/// A count with its noun, such as `1 warp` or `2 warps`.
 pub(crate) fn counted(count: usize, one: &str) -> String {
     if count == 1 { format!("1 {one}") } else { format!("{count} {one}s") }
 }

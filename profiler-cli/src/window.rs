@@ -60,15 +60,14 @@ pub(crate) struct Window {
 }
 
 impl Window {
-    /// Begin and end in nanoseconds from the begin of `whole`, which is of this length; the error
-    /// says why the window cannot be.
+    /// Begin and end in nanoseconds from the begin of `whole`, which has this length.
     pub(crate) fn on(self, length_ns: f64, whole: &str) -> Result<(f64, f64), Error> {
         let start = self.start.map_or(0.0, |start| start.on(length_ns));
         let end = self.end.map_or(length_ns, |end| end.on(length_ns));
         let length = duration(length_ns);
         let counted = format!(
-            "times are counted from the begin of {whole}, which lasted {length}; write some within, \
-             or parts of it such as 25%..50%"
+            "times are counted from the begin of {whole}, which lasted {length}; write times within \
+             it, or parts such as 25%..50%"
         );
         if length_ns > 0.0 && start >= length_ns {
             let start = duration(start);
@@ -111,8 +110,8 @@ impl FromStr for Window {
 }
 
 impl Window {
-    /// The window on the trace's axis, if it is counted from the begin of the first of these
-    /// launches; a percentage is one of the time to the end of the last. Nothing if there are none.
+    /// The window on the trace's axis, counted from the begin of the first of these launches; a percentage is
+    /// one of the time to the end of the last. `None` if there are no launches.
     pub(crate) fn on_launches(
         self,
         trace: &Trace,
@@ -131,8 +130,8 @@ impl Window {
         Ok(Some(start + from..start + to))
     }
 
-    /// As [`Self::on_launches`], to filter by: where its begin or end is left out, so is nothing that lies
-    /// before the launches began or after their end, as what other lanes recorded after the last exit may.
+    /// As [`Self::on_launches`], as a filter: an end that is left out is unbounded, so that records before the
+    /// first entry or after the last exit belong to it.
     pub(crate) fn filter_on_launches(
         self,
         trace: &Trace,

@@ -1,4 +1,4 @@
-//! Where a lane's units go, and how many of them.
+//! The buffer of a lane, and how many units it holds.
 
 use profiler_wire::descriptor::{FLAG_LANES, LANE_STEP, offset};
 use profiler_wire::record::UNIT_BYTES;
@@ -14,13 +14,12 @@ pub(crate) const fn step_of(lane: u32) -> u32 {
     if lane == 0 { UNIT_BYTES } else { LANE_STEP }
 }
 
-/// What a lane may do with its buffer.
+/// The units that a lane may store and count.
 #[derive(Clone, Copy)]
 pub(crate) struct WriteBudget {
-    /// Units whose cursor is not below it are counted and not stored.
+    /// Units at or above this cursor are counted and not stored.
     pub(crate) limit: u32,
-    /// What a unit adds to the cursor: [`step_of`] the lane, or 0 where its units are not even
-    /// counted, as it does not record.
+    /// The step of the cursor for a unit: [`step_of`] the lane, or 0 if the lane does not record.
     pub(crate) step: u32,
 }
 
@@ -28,7 +27,7 @@ impl WriteBudget {
     /// No units.
     pub(crate) const NONE: Self = Self { limit: 0, step: 0 };
 
-    /// The same, of which the compilers know nothing.
+    /// The same budget, hidden from the compilers.
     #[inline(always)]
     pub(crate) fn held(self) -> Self {
         Self { limit: hardware::hold(self.limit), step: hardware::hold(self.step) }
@@ -56,7 +55,7 @@ pub(crate) struct LaneBuffer {
 }
 
 impl LaneBuffer {
-    /// Of a lane that does not record.
+    /// The buffer of a lane that does not record.
     pub(crate) const SILENT: Self = Self { address: 0, mask: 0, budget: WriteBudget::NONE };
 
     /// No buffer. The units of the lane are counted.

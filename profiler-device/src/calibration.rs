@@ -1,9 +1,9 @@
-//! The calibration kernels: they measure on the device in use what a record costs, with the very code
-//! that users' kernels record with. There is one for each buffer that these may have.
+//! The calibration kernels: they measure the cost of a record on the device in use, with the code that users'
+//! kernels record with. There is one for each buffer.
 //!
 //! For the GPU each is a module of its own, which the crate `profiler-calibration` makes and profiler-host
-//! carries: with the feature `host-buffer` the one for the host's memory alone, without it the other. (In one
-//! module they come out the same.)
+//! carries: with the feature `host-buffer` the one for host memory, without it the other. (In one module they
+//! come out the same.)
 
 use core::cell::Cell;
 
@@ -37,7 +37,7 @@ macro_rules! site {
     };
 }
 
-/// A region around what is done in it.
+/// A region around `inner`.
 macro_rules! region {
     ($leader:expr, $name:expr, $payload:expr, $inner:expr) => {{
         let region = $leader.region(site!(Region, $name, ""), 0, $payload);
@@ -46,8 +46,7 @@ macro_rules! region {
     }};
 }
 
-/// One record of a form, by a leader, around what is done in it; a mark and an anchor stand ahead of
-/// that.
+/// One record of a form, by a leader, around `inner`; a mark and an anchor stand before it.
 macro_rules! record {
     ($election:literal, region, $leader:expr, $value:ident, $inner:expr) => {
         region!($leader, concat!($election, " region"), (), $inner)
@@ -79,7 +78,7 @@ macro_rules! nest {
     };
 }
 
-/// A region around something, apart from what was recorded ahead of it.
+/// A region around `inner`, after a pause.
 macro_rules! enclose {
     ($leader:expr, $value:ident, $name:expr, $inner:expr) => {{
         pause(&$value);
@@ -126,18 +125,17 @@ macro_rules! patterns {
     };
 }
 
-/// Nothing recorded, for longer than a record holds up what is recorded after it, with work at its end
-/// after which a record may begin. As ptxas takes away what nobody sees the result of, regions with a value
-/// carry what is worked out.
+/// A pause, longer than a record delays the next one, with work at its end. As ptxas removes unused results,
+/// regions with a value carry the result.
 #[inline(always)]
 fn pause(value: &Cell<u32>) {
     value.set(hardware::work(hardware::pause(value.get())));
 }
 
-/// What a calibration kernel does: rounds of the patterns of some elections, recorded into a buffer.
+/// The body of a calibration kernel: rounds of the patterns of some elections, recorded into a buffer.
 ///
-/// No function: LLVM names registers otherwise where the patterns are in one of their own, and without
-/// the feature `host-buffer` nothing of a choice may reach it.
+/// No function: LLVM would name registers in another way, and without the feature `host-buffer` it must see no
+/// choice.
 macro_rules! calibrate {
     ($rounds:ident, $buffer:ident, $name:literal, $symbol:ident, [$($election:ident)*]) => {
         let site = site!(Kernel, $name, $symbol, $buffer);

@@ -1,10 +1,10 @@
-//! What `#[profiled]` says of a kernel, with profiling on and off alike.
+//! The configuration of a kernel by `#[profiled]`, with profiling on or off.
 
 use profiler_wire::Strategy;
 use profiler_wire::header::Clock;
 use profiler_wire::site::Buffer;
 
-/// What `#[profiled]` fixes for a kernel.
+/// The configuration of a kernel.
 #[doc(hidden)]
 #[derive(Clone, Copy)]
 pub struct Config {
@@ -14,16 +14,16 @@ pub struct Config {
     pub strategy: Strategy,
     /// For [`Strategy::When`]: whether this thread records.
     pub when: bool,
-    /// Which clock stamps records.
+    /// The clock that stamps records.
     pub clock: Clock,
-    /// Where records go; a constant, as what a record is depends on it.
+    /// The buffer of the records; a constant, as the form of records depends on it.
     pub buffer: BufferChoice,
     /// The track field of all records of the kernel.
     pub track: u32,
 }
 
 impl Config {
-    /// Where records go.
+    /// The buffer of the records.
     #[cfg(feature = "enabled")]
     #[inline(always)]
     pub(crate) const fn buffer(&self) -> Buffer {
@@ -31,8 +31,8 @@ impl Config {
     }
 }
 
-/// The buffer of a kernel. Without the feature `host-buffer` there is no choice, and nothing of it to
-/// be seen by LLVM, which would allocate registers otherwise.
+/// The buffer of a kernel. Without the feature `host-buffer` there is no choice, and LLVM sees none, as it would
+/// allocate other registers.
 #[doc(hidden)]
 #[derive(Clone, Copy)]
 pub struct BufferChoice(#[cfg(all(feature = "enabled", feature = "host-buffer"))] Buffer);
@@ -41,7 +41,7 @@ impl BufferChoice {
     /// Whether `buffer = host` can be compiled. With profiling off there is nothing to compile.
     pub const HAS_HOST: bool = cfg!(feature = "host-buffer") || !cfg!(feature = "enabled");
 
-    /// What `buffer = ..` says.
+    /// The buffer of `buffer = ..`.
     #[inline(always)]
     #[must_use]
     pub const fn new(buffer: Buffer) -> Self {

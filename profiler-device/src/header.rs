@@ -1,4 +1,4 @@
-//! What lane 0 writes of its warp: the header of a slot, and the readings of both clocks in it.
+//! Lane 0 writes the header of its warp's slot, with readings of both clocks.
 
 use profiler_wire::WIRE_VERSION;
 use profiler_wire::descriptor::offset;
@@ -9,7 +9,7 @@ use crate::config::Config;
 use crate::hardware::{self, Descriptor};
 use crate::site::SiteId;
 
-/// Where the header of a slot lies.
+/// The address of a slot's header.
 #[inline(always)]
 pub(crate) fn header_address(descriptor: impl Descriptor, slot: u32) -> u64 {
     descriptor.u64::<{ offset::HEADERS }>() + u64::from(slot) * header::BYTES as u64
@@ -17,14 +17,14 @@ pub(crate) fn header_address(descriptor: impl Descriptor, slot: u32) -> u64 {
 
 /// Cycles within which the three reads of an anchor must lie.
 const ANCHOR_CYCLES: u64 = 64;
-/// How often an anchor is tried.
+/// The number of tries for an anchor.
 const ANCHOR_TRIES: u32 = 4;
 
 /// Reads both clocks at one moment: `(%clock64, %globaltimer)`.
 ///
 /// A warp may lose hundreds of cycles between two reads, to other warps or to an instruction that
 /// is not in the cache yet, as at the start of a kernel. So the cycles are read before and after the
-/// timer, and the three reads are repeated where they lie too far apart.
+/// timer, and the three reads are repeated if they lie too far apart.
 #[inline(always)]
 pub(crate) fn anchor() -> (u64, u64) {
     let mut tries = 0;

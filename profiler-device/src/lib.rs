@@ -14,17 +14,17 @@
 //! #![cfg_attr(target_arch = "nvptx64", allow(unused_features))]
 //! ```
 //!
-//! # What is recorded, and by whom
+//! # Who records
 //!
 //! Every lane that records appends 16-byte records to a buffer of its own, at a cursor that it keeps
-//! in registers: no atomic, no fence, no barrier per event. What does not fit is counted, never
-//! written. Which lanes record is the *strategy* (`by = ..`); the default, `warp`, is lane 0 of every
-//! warp. See [`Recorder`] for all of them.
+//! in registers: no atomic, no fence, no barrier per event. Records that do not fit are counted, never
+//! written. The *strategy* says which lanes record (`by = ..`); the default, `warp`, is lane 0 of every
+//! warp. [`Recorder`] lists all of them.
 //!
 //! # What stays between the stamps
 //!
-//! Memory operations, barriers, `asm!` and whatever is named in `pin` stay inside the region they
-//! were written in, and the block's value too where `wait` is given. Pure arithmetic on values that
+//! Memory operations, barriers, `asm!` and variables in `pin` stay inside their region, and so does the
+//! block's value with `wait`. Pure arithmetic on values that
 //! are not pinned may be moved across a stamp by the compiler, and so may loads through a `&T` that
 //! is a kernel's parameter: it is known not to change. A load inside a region is only
 //! *issued* there: with `wait` the end stamp waits until the block's value has arrived.
@@ -32,24 +32,24 @@
 //! # Off
 //!
 //! Without the feature `enabled` (the default), or with `#[profiled(enabled = false)]`, the macros
-//! leave nothing behind: the PTX is that of the kernel without annotations. With it, and no session
-//! attached, a warp reads one word of constant memory and records nothing.
+//! leave nothing behind: the PTX is that of the kernel without annotations. With the feature and without a
+//! session, a warp reads one word of constant memory and records nothing.
 //!
-//! With the feature `only` the build chooses by name what is compiled in, and annotations of other
-//! names leave nothing behind either; `Kernels::only` of profiler-build switches it on.
+//! With the feature `only`, the build compiles in annotations by their names; others leave nothing behind.
+//! `Kernels::only` of profiler-build switches it on.
 //!
 //! # While the kernel runs, and after it failed
 //!
-//! With the feature `host-buffer`, `#[profiled(buffer = host)]` writes the records of a kernel to memory
-//! of the host, a region when it begins and again, whole, when it ends, by relaxed stores at the scope of the
-//! system (`st.relaxed.sys`) and one fence when a warp leaves. The host reads them while the kernel runs
-//! and after it trapped. Without the feature no kernel's machine code knows of it.
+//! With the feature `host-buffer`, `#[profiled(buffer = host)]` writes the records of a kernel to host memory:
+//! a region when it begins and again, whole, when it ends, by relaxed stores at system scope
+//! (`st.relaxed.sys`), and one fence when a warp leaves. The host reads them while the kernel runs and after it
+//! trapped. Without the feature, kernels pay nothing for it.
 //!
 //! # Low-level calls
 //!
-//! [`hardware`] reads the clocks and special registers. A [`Recorder`] says whether the executing
-//! thread records, and the [`LaneRecorder`] that it gives records regions and marks: this is what the
-//! macros call. [`site!`] names them.
+//! [`hardware`] reads the clocks and special registers. A [`Recorder`] says whether the executing thread
+//! records, and returns a [`LaneRecorder`], which records regions and marks. The macros call these. [`site!`]
+//! names regions and marks.
 #![cfg_attr(target_arch = "nvptx64", no_std)]
 #![cfg_attr(
     all(target_arch = "nvptx64", any(feature = "calibration", feature = "template")),
@@ -96,7 +96,7 @@ pub use recorder::{LaneRecorder, Recorder, Region, RegionToken};
 pub use site::SiteId;
 pub use value::{Attachment, Payload, Pin, Value, Wait};
 
-/// What the macros expand into. Not part of the public interface.
+/// Code that the macros expand into. Not part of the public interface.
 #[doc(hidden)]
 pub mod __private {
     pub use core;
@@ -116,7 +116,7 @@ pub mod __private {
     pub use crate::slot::claim_slot_for_warp;
     pub use crate::value::{Attachment, Payload, Pin, Value, Wait, pin};
 
-    /// A kernel's parameter, to be taken apart for the kernel's options beside the body.
+    /// A copy of a kernel's parameter, which the kernel's options take apart.
     #[inline(always)]
     pub fn copy_of<T: Copy>(parameter: &T) -> T {
         *parameter

@@ -1,5 +1,5 @@
-//! The recorder with profiling off: the same interface, of which nothing is left in the machine
-//! code. See `recorder.rs` for what each item means.
+//! The recorder with profiling off: the same interface, which leaves no machine code. `recorder.rs` documents
+//! each item.
 #![allow(missing_docs, reason = "documented where they do something, in recorder.rs")]
 
 use core::marker::PhantomData;
@@ -92,49 +92,30 @@ impl<'a> Recorder<'a> {
     pub fn is_recording(self) -> bool {
         false
     }
-
-    #[inline(always)]
-    pub fn leader(self) -> LaneRecorder<'a> {
-        LaneRecorder(PhantomData)
-    }
-
-    #[inline(always)]
-    pub fn leader_block(self) -> LaneRecorder<'a> {
-        LaneRecorder(PhantomData)
-    }
-
-    #[inline(always)]
-    pub fn leader_warp(self) -> LaneRecorder<'a> {
-        LaneRecorder(PhantomData)
-    }
-
-    #[inline(always)]
-    pub fn leader_warp_index(self, _index: u32) -> LaneRecorder<'a> {
-        LaneRecorder(PhantomData)
-    }
-
-    #[inline(always)]
-    pub fn leader_warp_group(self) -> LaneRecorder<'a> {
-        LaneRecorder(PhantomData)
-    }
-
-    #[inline(always)]
-    pub fn leader_elected(self) -> LaneRecorder<'a> {
-        LaneRecorder(PhantomData)
-    }
-
-    #[inline(always)]
-    pub fn leader_thread(self) -> LaneRecorder<'a> {
-        LaneRecorder(PhantomData)
-    }
-
-    #[inline(always)]
-    pub fn leader_when(self, _condition: bool) -> LaneRecorder<'a> {
-        LaneRecorder(PhantomData)
-    }
 }
 
-/// The executing thread, as one that records or does not; with profiling off it never does.
+macro_rules! leaders {
+    ($($name:ident($($argument:ident: $type:ty)?);)*) => {
+        impl<'a> Recorder<'a> {$(
+            #[inline(always)]
+            pub fn $name(self $(, $argument: $type)?) -> LaneRecorder<'a> {
+                LaneRecorder(PhantomData)
+            }
+        )*}
+    };
+}
+
+leaders! {
+    leader();
+    leader_block();
+    leader_warp();
+    leader_warp_index(_index: u32);
+    leader_warp_group();
+    leader_elected();
+    leader_thread();
+    leader_when(_condition: bool);
+}
+
 #[derive(Clone, Copy)]
 #[must_use = "it records nothing by itself"]
 pub struct LaneRecorder<'a>(PhantomData<&'a State>);

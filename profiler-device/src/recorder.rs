@@ -13,8 +13,8 @@ use crate::selection::Selected;
 use crate::site::SiteId;
 use crate::value::{Attachment, Payload, Value, Wait};
 
-/// Makes of a leader that of a site: one that records nothing, where the site is not compiled in. No
-/// function, as LLVM takes other registers even for one that gives back what it was given.
+/// Turns a leader into that of a site: it records nothing if the site is not compiled in. No function, as LLVM
+/// chooses other registers even for one that returns its argument.
 macro_rules! at {
     ($leader:ident, $site:ident) => {
         #[cfg(feature = "only")]
@@ -43,10 +43,10 @@ macro_rules! at {
 ///
 /// # In device functions
 ///
-/// A function that takes a recorder should bear [`#[profiled]`](macro@crate::profiled), which also inlines it
-/// unless it says how it is inlined, or `#[inline(always)]`: in a call the recorder's registers go through
-/// memory, also while nobody records, and as a kernel's body is there twice, LLVM calls functions that it
-/// would otherwise inline.
+/// A function that takes a recorder should have [`#[profiled]`](macro@crate::profiled), which also inlines it
+/// unless it has an `#[inline]` attribute, or `#[inline(always)]`: in a call the recorder's registers go
+/// through memory, even without a session, and as a kernel has two copies of its body, LLVM calls functions
+/// that it would otherwise inline.
 #[derive(Clone, Copy)]
 pub struct Recorder<'a> {
     state: &'a State,
@@ -62,7 +62,7 @@ impl<'a> Recorder<'a> {
         Self { state, selected: Selected::new(true) }
     }
 
-    /// The handle itself; as a method it works through references as well.
+    /// A copy of the handle; a method, so that it works through references.
     #[doc(hidden)]
     #[inline(always)]
     #[must_use]
@@ -70,7 +70,7 @@ impl<'a> Recorder<'a> {
         *self
     }
 
-    /// The handle for what a site records: for nothing, where the site is not compiled in.
+    /// The handle for the records of a site; it records nothing if the site is not compiled in.
     #[cfg(feature = "only")]
     #[doc(hidden)]
     #[inline(always)]
@@ -79,7 +79,7 @@ impl<'a> Recorder<'a> {
         Self { selected: self.selected.and(site.selected), ..self }
     }
 
-    /// Whether a session records this warp. False as well where no session is attached.
+    /// Whether a session records this warp. False without a session.
     #[inline(always)]
     #[must_use]
     pub fn is_recording(self) -> bool {
@@ -164,21 +164,19 @@ impl<'a> Recorder<'a> {
     }
 }
 
-/// The executing thread, as one that records or does not: what the `leader` methods of a
-/// [`Recorder`] answer.
+/// The executing thread, which records or does not: the answer of a [`Recorder`]'s `leader` methods.
 ///
-/// It holds the recorder that it came from, and what it is given goes there: it cannot be used with
-/// another one, so no store goes to a buffer that is not there. Once the calls are inlined the
-/// recorder's part is gone and the answer is in a register: it costs nothing. Like the recorder, it
+/// It holds the recorder that it came from, and its records go there: it cannot be used with another one, so
+/// no store goes to a missing buffer. After inlining, it is a register and costs nothing. Like the recorder, it
 /// stays in its thread.
 ///
-/// Ask for it where the region or the mark is: who is elected depends on which lanes are active.
+/// Ask for it at the region or mark: the elected lane depends on the active lanes.
 #[derive(Clone, Copy)]
 #[must_use = "it records nothing by itself"]
 pub struct LaneRecorder<'a> {
     state: &'a State,
     leads: bool,
-    /// Of the state.
+    /// The budget of the state.
     budget: WriteBudget,
     selected: Selected,
 }
@@ -246,7 +244,7 @@ impl<'a> LaneRecorder<'a> {
         Region { leader: self, site, track: 0, payload: (), start }
     }
 
-    /// Begins a region; gives when.
+    /// Begins a region; returns its time.
     #[inline(always)]
     fn begin(self, site: SiteId, track: u32) -> u64 {
         if !self.is_enabled() {
@@ -260,9 +258,8 @@ impl<'a> LaneRecorder<'a> {
         self.state.stamp()
     }
 
-    /// Opens a region that [`RegionToken::end`] ends, wherever that is: it may cross other regions
-    /// and iterations. It is recorded when it ends, as any other, or, as one that is open, when its
-    /// token goes out of scope.
+    /// Opens a region that [`RegionToken::end`] ends, anywhere: it may cross other regions and iterations. It is
+    /// recorded when it ends; or as an open one, when its token goes out of scope.
     #[inline(always)]
     pub fn start(mut self, site: SiteId, track: u32) -> RegionToken<'a> {
         at!(self, site);
@@ -288,10 +285,9 @@ impl<'a> LaneRecorder<'a> {
         }
     }
 
-    /// Records what time it is on the axis of all SMs; nothing where the kernel's records hold
-    /// `%globaltimer` in any case. A warp does so by itself when it enters and
-    /// leaves the kernel; where it runs for many milliseconds in between, its SM's clock may wander
-    /// from the straight line through those two moments.
+    /// Records the time on the axis of all SMs; nothing if the kernel's records hold `%globaltimer`. A warp does
+    /// so by itself when it enters and leaves the kernel. If it runs for many milliseconds in between, its SM's
+    /// clock may wander from the straight line through those two moments.
     #[inline(always)]
     pub fn anchor(self) {
         if self.is_enabled() {
@@ -300,8 +296,8 @@ impl<'a> LaneRecorder<'a> {
         }
     }
 
-    /// [`LaneRecorder::anchor`], where `cycles` or more have passed since this thread last came to where one was
-    /// due, whether it recorded it or not: all lanes of a warp that are here decide alike, and ptxas sees it.
+    /// [`LaneRecorder::anchor`], if `cycles` or more have passed since one was last due in this thread, recorded or
+    /// not: all active lanes of a warp decide alike, and ptxas sees it.
     #[inline(always)]
     pub fn anchor_every(self, cycles: u32) {
         if self.is_enabled() && self.state.is_anchor_due(cycles) {
@@ -324,8 +320,7 @@ impl<P: Attachment> Region<'_, P> {
     #[inline(always)]
     pub fn end(self) {}
 
-    /// Ends the region once `value` is there: its end is the completion of the work that makes the
-    /// value, not the issue of that work.
+    /// Ends the region once `value` is there: at the completion of the work on the value, not at its issue.
     #[inline(always)]
     pub fn end_after<T: Wait>(self, value: &T) {
         let this = core::mem::ManuallyDrop::new(self);
@@ -391,8 +386,7 @@ impl<P: Attachment> Drop for Region<'_, P> {
 
 /// A region opened by `region_start!`, to be ended by `region_end!`.
 ///
-/// One that goes out of scope is recorded as a region without an end. One that is kept from that, by
-/// `core::mem::forget`, is not recorded at all.
+/// If it goes out of scope, a region without an end is recorded. With `core::mem::forget`, nothing is recorded.
 #[must_use = "a region that is never ended stays open in the trace; end it with region_end!"]
 pub struct RegionToken<'a> {
     leader: LaneRecorder<'a>,
@@ -425,7 +419,7 @@ impl<'a> RegionToken<'a> {
 }
 
 impl Drop for RegionToken<'_> {
-    /// Records a region that nobody ended.
+    /// Records a region without an end.
     #[inline(always)]
     fn drop(&mut self) {
         let config = self.leader.state.config;

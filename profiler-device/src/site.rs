@@ -24,7 +24,7 @@ impl SiteId {
     }
 }
 
-/// What an entry of the site table is made of; called at compile time by `__site!`.
+/// Makes an entry of the site table; `__site!` calls it at compile time.
 #[doc(hidden)]
 #[must_use]
 #[expect(
@@ -75,7 +75,7 @@ pub const fn entry(
 /// ```
 /// use profiler_device::{Payload, Recorder, site};
 ///
-/// /// What macros cannot say: the guard is kept in a variable, and ends under a condition.
+/// /// Macros cannot do this: the guard is a variable, and ends under a condition.
 /// #[inline(always)]
 /// fn copy(prof: Recorder<'_>, rows: u32, early: bool) {
 ///     let region = prof.leader_block().region(
@@ -99,7 +99,7 @@ macro_rules! site {
     (Wait, $($rest:tt)+) => { $crate::__named_site!(Wait, $($rest)+) };
 }
 
-/// What [`site!`](crate::site!) is, for the kinds that it allows.
+/// The expansion of [`site!`](crate::site!), for the kinds that it allows.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __named_site {

@@ -33,14 +33,14 @@ pub struct State {
     pub(crate) config: Config,
     slot: u32,
     buffer: LaneBuffer,
-    /// What this thread does as the kernel's strategy has it.
+    /// This thread's budget by the kernel's strategy.
     leader: WriteBudget,
     /// Bytes of the units emitted so far, kept or not.
     cursor: Cell<u32>,
     /// The upper halves of the stamps of the last three units, the last one first: see
     /// [`State::address`].
     last: Cell<[u32; 3]>,
-    /// How many of the units were attachments, counted as the cursor counts.
+    /// The number of units that are attachments, counted as the cursor counts.
     attachments: Cell<u32>,
     /// The explicit descriptor of a kernel that has one.
     explicit: Option<DescriptorPtr>,
@@ -97,7 +97,7 @@ impl State {
         Self::enter_together(kernel, config, descriptor, Some(descriptor), block)
     }
 
-    /// A thread that records nothing, of which the compiler knows it: clocks are not even read.
+    /// A thread that records nothing, and the compiler knows it: it does not even read clocks.
     #[inline(always)]
     #[must_use]
     pub fn idle(config: Config) -> Self {
@@ -205,14 +205,13 @@ impl State {
         self.config.enabled && self.slot != SILENT
     }
 
-    /// What this thread may do where it records by the kernel's strategy, other than
-    /// [`Strategy::Elected`].
+    /// This thread's budget by the kernel's strategy, other than [`Strategy::Elected`].
     #[inline(always)]
     pub(crate) fn leader(&self) -> WriteBudget {
         self.leader
     }
 
-    /// What this thread may do where it records by another strategy.
+    /// This thread's budget by another strategy.
     #[inline(always)]
     pub(crate) fn anyone(&self) -> WriteBudget {
         self.buffer.budget
@@ -344,7 +343,7 @@ impl State {
         self.attachments.set(descriptor::next_cursor(attachments, budget.step_if(leads)));
     }
 
-    /// Appends a reading of both clocks, where they are not one and the same.
+    /// Appends a reading of both clocks, unless they are the same.
     ///
     /// # Safety
     ///

@@ -14,8 +14,8 @@ pub trait Value: Copy {
     const KIND: RecordKind;
     /// Its 64 bits: integers widened, `f32` as `f64`.
     fn bits(self) -> u64;
-    /// The kind of record that holds it beside its region, of which there is one only where no value of the
-    /// type has more bits than [`FIELD_MASK`](profiler_wire::record::FIELD_MASK): others would be cut.
+    /// The kind of record that holds the value together with its region; `None` for types with more bits than
+    /// [`FIELD_MASK`](profiler_wire::record::FIELD_MASK), whose values would be cut.
     const WITH_RANGE: Option<RecordKind> = None;
 }
 
@@ -49,7 +49,7 @@ values! {
     f64 => ValueFloat, |value| value.to_bits();
 }
 
-/// What a region carries: nothing, `()`, or a [`Payload`].
+/// The value of a region: nothing, `()`, or a [`Payload`].
 pub trait Attachment: Copy {
     /// The kind of the record after the region's, if there is one.
     const KIND: Option<RecordKind>;

@@ -15,9 +15,9 @@ pub(crate) const BARRIERS: usize = 16;
 pub(crate) struct Thread {
     /// Virtual time in ticks.
     pub(crate) time: u64,
-    /// Of the warp's events, the one at which the thread last yielded or asked for the mask.
+    /// The warp's event at which the thread last yielded or asked for the mask.
     pub(crate) stamp: u64,
-    /// Where it asks for the active mask; of no meaning while it does not.
+    /// The place where it asks for the active mask; meaningless otherwise.
     pub(crate) place: CallSite,
     /// The answer: the lanes that asked there.
     pub(crate) mask: u32,
@@ -47,7 +47,7 @@ pub(crate) struct Warp {
     pub(crate) asking_mask: u32,
     /// Lanes that have left the kernel, as far as others wait for them.
     pub(crate) finished: u32,
-    /// Those of them that go on once the last lane has left.
+    /// The lanes that go on once the last one has left.
     leaving: u32,
     exchanges: Vec<Exchange>,
     /// Counts yields and questions for the mask.
@@ -71,7 +71,7 @@ struct Barrier {
     arrived: u32,
     /// The count that the arrivals gave; meaningful while there are any.
     count: Option<u32>,
-    /// Warps of which some lanes have arrived that gave a count.
+    /// Warps with some lanes that arrived and gave a count.
     meetings: Vec<Meeting>,
     time: u64,
 }
@@ -81,7 +81,7 @@ struct Barrier {
 struct Meeting {
     warp: usize,
     lanes: u32,
-    /// Those of the lanes that then wait for other warps too.
+    /// The lanes that then wait for other warps too.
     waiting: u32,
 }
 
@@ -383,7 +383,7 @@ impl Block {
         Some(Released { threads, time })
     }
 
-    /// What each of its threads waits for.
+    /// The waits of its threads.
     pub(crate) fn waits(&self) -> Vec<Wait> {
         let mut waits = Vec::new();
         for thread in 0..self.threads.len() {

@@ -1,4 +1,4 @@
-//! Where the lanes of a warp ask which of them are together, and which place gets its answer first.
+//! The places where lanes ask for the active mask, in the order in which they get their answers.
 
 /// A place in the source.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -8,7 +8,7 @@ pub(crate) struct Source {
     pub(crate) column: u32,
 }
 
-/// Where a lane asks. The smallest place gets its answer first.
+/// The place where a lane asks. The smallest place gets its answer first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum CallSite {
     /// A number in place of a place in the source.

@@ -1,4 +1,4 @@
-//! What a launch is told, and the device that it runs on.
+//! The configuration of a launch, and the device that it runs on.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -22,32 +22,31 @@ const MAX_STACK_BYTES: usize = 1 << 30;
 pub const TICKS_PER_NS: u64 = 2;
 /// Steps of the global timer in nanoseconds, as on an H200.
 const GLOBALTIMER_STEP_NS: u64 = 32;
-/// What the global timer shows when a device is made.
+/// The global timer of a new device.
 const GLOBALTIMER_EPOCH_NS: u64 = 1_700_000_000_000_000_000;
-/// What the clock of SM 0 shows when a device is made.
+/// The clock of SM 0 of a new device.
 const CLOCK_BASE: u64 = 10_000_000_000;
-/// How far the clocks of neighbouring SMs are apart.
+/// The difference between the clocks of neighbouring SMs.
 const CLOCK_SKEW: u64 = 37_000_003;
 /// Virtual cost of a clock read (8.2 cycles on an H200).
 pub(crate) const CLOCK_READ_TICKS: u64 = 8;
 /// Virtual time between two launches.
 const LAUNCH_GAP_TICKS: u64 = 2_000;
 
-/// Where clock readings come from.
+/// A source of clock readings.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum ClockMode {
     /// A deterministic model; see the crate's documentation.
     #[default]
     Virtual,
-    /// The same, but no two readings of a launch are alike: each is later than the one taken before it, by whatever
-    /// thread. What lanes read together on hardware they read one after the other, as by the host's clock, and the
-    /// same each time.
+    /// The same model, but each reading of a launch is later than the one before it, in whatever thread. Lanes that
+    /// read together on hardware read one after the other, as by the host's clock, and the same each time.
     Serial,
     /// The host's monotonic clock, shown as cycles of a nominal 2000 MHz.
     Real,
 }
 
-/// What a GPU thread runs on.
+/// The carriers of GPU threads.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Threads {
     /// A stackful coroutine: fast.
@@ -95,21 +94,21 @@ pub struct LaunchConfig {
     pub dynamic_shared_bytes: u32,
     /// Constant memory: what [`crate::constant_u32`] and [`crate::constant_u64`] read.
     pub constant: Arc<[u8]>,
-    /// Where clock readings come from.
+    /// The source of clock readings.
     pub clock: ClockMode,
-    /// What a GPU thread runs on.
+    /// The carriers of GPU threads.
     pub threads: Threads,
-    /// How many blocks are resident on an SM at once; at least 1. A wait for a block that is not
+    /// The number of blocks that are resident on an SM at once; at least 1. A wait for a block that is not
     /// resident never ends.
     pub blocks_per_sm: u32,
     /// Bytes of a thread's stack (without the guard page); at most 2^30.
     pub stack_bytes: usize,
-    /// How many times threads may yield, counted over the whole launch, while no thread does
-    /// anything else, before the launch is given up as a livelock.
+    /// The number of yields, over the whole launch, with no other work by any thread, after which the launch is
+    /// a livelock.
     pub yield_limit: u64,
-    /// What [`crate::grid_id`] shows; `None` for the device's next number.
+    /// The number that [`crate::grid_id`] returns; `None` for the device's next one.
     pub grid_id: Option<u64>,
-    /// What another thread can end the launch by.
+    /// A handle by which another thread can end the launch.
     pub stop: Option<Stop>,
 }
 
@@ -218,7 +217,7 @@ impl Emulator {
         }
     }
 
-    /// How many SMs the device has.
+    /// The number of SMs of the device.
     #[must_use]
     pub fn sm_count(&self) -> u32 {
         self.sm_count
@@ -230,7 +229,7 @@ impl Emulator {
     ///
     /// [`LaunchError`]: a shape that no GPU takes, a panic in a thread, a deadlock, a livelock, or a
     /// [`Stop`].
-    /// Whatever threads wrote until then has been written.
+    /// Writes until then remain.
     pub fn launch<Kernel: Fn() + Sync>(
         &self,
         config: &LaunchConfig,
@@ -252,7 +251,7 @@ impl Emulator {
         CLOCK_BASE + u64::from(sm) * CLOCK_SKEW
     }
 
-    /// What [`crate::globaltimer`] would show to a kernel launched now, in nanoseconds.
+    /// The value of [`crate::globaltimer`] in a kernel launched now, in nanoseconds.
     #[must_use]
     pub fn globaltimer(&self, clock: ClockMode) -> u64 {
         globaltimer_at(match clock {

@@ -7,7 +7,7 @@ use crate::fiber::Suspender;
 use crate::race::Hidden;
 use crate::scheduler::Launch;
 
-/// What a GPU thread knows of itself.
+/// The context of a GPU thread.
 pub(crate) struct ThreadContext {
     pub(crate) launch: *const Launch,
     /// The launch's number, which needs no look at it.

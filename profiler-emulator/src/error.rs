@@ -1,4 +1,4 @@
-//! Why a launch failed.
+//! The errors of a launch.
 
 use std::fmt;
 
@@ -23,7 +23,7 @@ pub enum LaunchError {
     },
     /// Every thread waits, and none can go on.
     Deadlock {
-        /// What each thread waits for.
+        /// The waits of all threads.
         waits: Vec<Wait>,
         /// Blocks that have not begun, for want of a place on an SM.
         blocks_not_started: u64,
@@ -32,7 +32,7 @@ pub enum LaunchError {
     Livelock {
         /// The limit that was reached.
         yields: u64,
-        /// What each thread waits for.
+        /// The waits of all threads.
         waits: Vec<Wait>,
         /// Blocks that have not begun, for want of a place on an SM.
         blocks_not_started: u64,
@@ -48,11 +48,11 @@ pub struct Wait {
     pub block: [u32; 3],
     /// The thread in its block.
     pub thread: [u32; 3],
-    /// What it waits for.
+    /// The reason.
     pub for_what: WaitFor,
 }
 
-/// What a thread waits for.
+/// The reason of a wait.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum WaitFor {
@@ -60,9 +60,9 @@ pub enum WaitFor {
     Barrier {
         /// Its number.
         id: u32,
-        /// How many threads have arrived.
+        /// The number of threads that have arrived.
         arrived: u32,
-        /// How many are needed.
+        /// The number that is needed.
         needed: u32,
     },
     /// Lanes of its warp, at a barrier that counts warps.
@@ -71,14 +71,14 @@ pub enum WaitFor {
         id: u32,
         /// The lanes of the warp that have not left the kernel.
         mask: u32,
-        /// Those of them that have arrived.
+        /// The lanes that have arrived.
         arrived: u32,
     },
     /// Lanes of its warp.
     Lanes {
         /// The lanes that were named.
         mask: u32,
-        /// Those of them that have arrived.
+        /// The lanes that have arrived.
         arrived: u32,
     },
     /// The thread is spinning: it yields and looks again.
@@ -112,11 +112,10 @@ impl fmt::Display for Wait {
     }
 }
 
-/// How many different things that threads wait for a message names.
+/// The number of different waits in a message.
 const NAMED_WAITS: usize = 8;
 
-/// Threads of a block that wait for the same are one line, so that the one that waits for something else
-/// is seen.
+/// Threads of a block with the same wait are one line, so that a different one stands out.
 fn write_waits(f: &mut fmt::Formatter<'_>, waits: &[Wait], not_started: u64) -> fmt::Result {
     let mut alike: Vec<(&Wait, usize)> = Vec::new();
     for wait in waits {

@@ -17,13 +17,13 @@ use crate::context::{self, ThreadContext};
 use crate::overflow;
 use crate::race::{self, Hidden, Order};
 
-/// How a kernel ended on one thread: with the payload of its panic, if it panicked.
+/// The end of a kernel on one thread, with the payload of its panic, if it panicked.
 pub(crate) type Ending = Result<(), Box<dyn Any + Send>>;
 
 /// The kernel of a launch, as its threads call it.
 pub(crate) type Kernel<'launch> = &'launch (dyn Fn() + Sync);
 
-/// How a running thread gets back to the scheduler.
+/// The way of a running thread back to the scheduler.
 pub(crate) enum Suspender {
     /// Through the yielder of its coroutine; null until the coroutine first runs.
     Coroutine(Cell<*const Yielder<(), ()>>),
@@ -148,7 +148,7 @@ impl<T> Carried<T> {
 enum Body {
     Coroutine {
         coroutine: Coroutine<(), (), Ending>,
-        /// Where its stack lies, the guard page included.
+        /// The addresses of its stack, with the guard page.
         stack: Range<usize>,
     },
     Os {
@@ -293,7 +293,7 @@ impl Drop for Fiber<'_> {
             }
             Body::Os { baton, handle } => {
                 if !self.ended {
-                    // The ending is the abandonment itself, of which nobody needs to hear. A kernel
+                    // The ending is the abandonment itself, and no news. A kernel
                     // that catches it and suspends again is made to unwind again.
                     while baton.hand_over(Turn::Unwind).is_none() {}
                 }

@@ -1,4 +1,4 @@
-//! What a kernel can ask and do.
+//! The functions that kernels call.
 //!
 //! Each function panics outside a kernel, with a message that says how to launch one. While a
 //! thread unwinds, be it from its own panic or because the launch is being abandoned, nothing here
@@ -161,13 +161,13 @@ pub fn advance(ticks: u64) {
     });
 }
 
-/// Says that the thread has written to an address what others may wait for, at its time. Threads in
-/// [`yield_now`] then look at it before this one goes on.
+/// Publishes the thread's write to an address, at its time, for threads that wait for it. Threads in
+/// [`yield_now`] look at it before this one goes on.
 pub fn publish(address: usize) {
     publish_as("publish", address, |_, time| time);
 }
 
-/// The same where what several threads write adds up, such as arrivals: it is there at the time of the last.
+/// [`publish`] for writes of several threads that add up, such as arrivals: complete at the time of the last.
 pub fn publish_beside_others(address: usize) {
     publish_as("publish_beside_others", address, u64::max);
 }
@@ -186,16 +186,15 @@ fn publish_as(what: &str, address: usize, time_of: impl FnOnce(u64, u64) -> u64)
     });
 }
 
-/// Says that the thread has read what others [published](publish) at an address: it goes on no earlier than
-/// that was written.
+/// Observes a [published](publish) write at an address: the thread goes on no earlier than the write.
 pub fn observe(address: usize) {
     with("observe", |context, launch| {
         launch.state.borrow_mut().observe(context.slot, context.thread, address);
     });
 }
 
-/// Leaves the kernel: nobody waits for the thread any more. It goes on when the last lane of its warp has
-/// left, at the time of that, and must not wait for others then: what remains is to say when the warp left.
+/// Leaves the kernel: other threads do not wait for this one any more. It goes on when the last lane of its warp
+/// has left, at that time, and must not wait for others then; it may still record the exit.
 pub fn leave() {
     with("leave", |context, launch| {
         if panicking() {

@@ -1,5 +1,4 @@
-//! What the PTX of a module would hold of its sites: the twin has none, so sites register when they are
-//! first executed.
+//! The sites of a module. A twin has no PTX with site entries, so sites register when they are first executed.
 
 use std::collections::{BTreeSet, HashMap};
 use std::sync::{Mutex, PoisonError};
@@ -17,8 +16,8 @@ struct Module {
 
 static MODULE: Mutex<Option<Module>> = Mutex::new(None);
 
-/// The first of the numbers of an entry, of which there are from 1 on; the same whenever it is asked for.
-/// How many it takes is asked once. What a thread executes after the site of a kernel is in that kernel.
+/// The first number of an entry, from 1 on; the same at each call. `count` is called once, for the amount of
+/// numbers. Sites that a thread executes after the site of a kernel belong to that kernel.
 #[must_use]
 pub fn number_of(entry: &'static [u8], is_kernel: bool, count: impl FnOnce() -> u32) -> u32 {
     let mut module = MODULE.lock().unwrap_or_else(PoisonError::into_inner);

@@ -1,8 +1,8 @@
 //! Runs PTX: the inline assembly of a device runtime, in the runtime's CPU twin.
 //!
-//! A runtime whose assembly is written once, for `asm!` and for a [`Program`], is one source for both: what
-//! its twin does is what its text says, and not what another function says that was meant to do the same.
-//! What is left to be trusted are the instructions, each a line of a table here.
+//! A runtime writes its assembly once, for `asm!` and for a [`Program`], so that the twin does what the text
+//! says, and not what a second implementation says. Only the instructions have to be trusted, each a line of a
+//! table here.
 //!
 //! ```
 //! use profiler_emulator::ptx::Program;
@@ -26,10 +26,10 @@ use crate::kernel;
 
 /// Registers of a program, its operands among them.
 const REGISTERS: usize = 24;
-/// What a register holds that nothing was written to: no value that a program could take for a good one.
+/// The value of a register before its first write: no program would take it for a good one.
 const UNWRITTEN: u64 = 0xbad0_bad1_bad2_bad3;
 
-/// What an instruction reads or writes.
+/// An operand of an instruction.
 #[derive(Clone, Copy, Debug)]
 enum Operand {
     Register(usize),
@@ -40,7 +40,7 @@ enum Operand {
 /// A thread that runs a program.
 struct Thread {
     registers: [u64; REGISTERS],
-    /// Where it asks which lanes of its warp are with it: the place of an `activemask`.
+    /// The place in the source of an `activemask`.
     asked: Option<&'static Location<'static>>,
     /// The instruction that it runs next.
     next: usize,
@@ -79,7 +79,7 @@ impl Thread {
         }
     }
 
-    /// Another thread may watch: words are stored in order, so that who sees the last one sees the others.
+    /// Stores words in order, for threads that watch: the last word comes after the others.
     fn store<const N: usize>(&self, address: Operand, words: [u64; N]) {
         for (address, word) in (self.get(address)..).step_by(8).zip(words) {
             // SAFETY: the contract of `Program::run`: 8 bytes, aligned, that no other thread writes, and
@@ -88,7 +88,7 @@ impl Thread {
         }
     }
 
-    /// Adds to a counter; what it was before.
+    /// Adds to a counter; returns its value before.
     fn count(&self, address: Operand, value: Operand) -> u64 {
         // SAFETY: as above, of a counter that only such adds change.
         let counter = unsafe { AtomicU64::from_ptr(self.get(address) as *mut u64) };
@@ -127,11 +127,11 @@ impl Thread {
     }
 }
 
-/// What an instruction does with its operands, which come in the order of its text.
+/// The effect of an instruction on its operands, which come in the order of its text.
 type Does = fn(&mut Thread, &[Operand]);
 
-/// The instructions, with `$` for each operand, and what they do. An instruction after a predicate is left
-/// out if that does not hold.
+/// The instructions, with `$` for each operand, and their effects. A predicate before an instruction that does
+/// not hold skips it.
 const INSTRUCTIONS: [(&str, Does); 27] = [
     ("abs.f32 $, $", |t, o| t.put(o[0], t.float(o[1]).abs().to_bits())),
     ("activemask.b32 $", |t, o| t.put(o[0], t.active_mask())),
@@ -197,7 +197,7 @@ const SPECIAL: [(&str, Reads); 19] = [
 /// An instruction with its operands.
 #[derive(Clone, Debug)]
 struct Instruction {
-    /// It is left out where this does not hold.
+    /// It is skipped if this does not hold.
     predicate: Option<Operand>,
     does: Does,
     operands: Vec<Operand>,
@@ -216,8 +216,8 @@ impl Program {
     ///
     /// # Panics
     ///
-    /// Where the text has what is not known here: an instruction, or an operand that was not named. The text
-    /// is part of a program, so that this is a mistake in its source.
+    /// If the text has an unknown instruction or operand. The text is part of a program, so this is a mistake in
+    /// its source.
     #[must_use]
     pub fn new(operands: &[&str], text: &str) -> Self {
         let mut reader =
@@ -234,14 +234,13 @@ impl Program {
         Self { instructions, operands: operands.len() }
     }
 
-    /// Runs it as the calling thread of a kernel, and gives what its operands are then. An operand that it
-    /// only writes comes with any value. Where the program asks for the active lanes, it does so as `asked`
-    /// says.
+    /// Runs it as the calling thread of a kernel, and returns its operands. An operand that it only writes may
+    /// have any value before. `asked` is the place at which the program asks for the active lanes.
     ///
     /// # Panics
     ///
-    /// Where there are not as many operands as were named, outside a kernel if an instruction needs one,
-    /// and as the functions of this crate do that instructions call.
+    /// If the number of operands is wrong, outside a kernel if an instruction needs one, and as the functions of
+    /// this crate that instructions call.
     ///
     /// # Safety
     ///
@@ -293,7 +292,7 @@ impl Statement {
         self.operands.push(operand);
     }
 
-    /// Nothing where it declares registers, tells ptxas something, or only ends a scope.
+    /// `None` for a declaration of registers, a pragma, or the end of a scope.
     fn instruction(mut self) -> Option<Instruction> {
         let pattern = self.pattern.trim();
         let pattern = pattern.strip_prefix("{ ").unwrap_or(pattern);

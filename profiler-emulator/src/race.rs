@@ -32,7 +32,7 @@ mod sanitizer {
         [const { std::sync::atomic::AtomicU64::new(0) }; 1 << 12];
 }
 
-/// What orders threads.
+/// An event that orders threads.
 #[derive(Clone, Copy, Debug)]
 #[cfg_attr(not(profiler_races), allow(dead_code, reason = "only the sanitizer is told"))]
 pub(crate) enum Order {
@@ -42,7 +42,7 @@ pub(crate) enum Order {
     End(u64),
     /// A barrier of a resident block.
     Barrier { launch: u64, slot: usize, id: u32 },
-    /// Where lanes of a warp meet.
+    /// A meeting of a warp's lanes.
     Warp { launch: u64, slot: usize, warp: usize },
 }
 
@@ -61,7 +61,7 @@ impl Order {
     }
 }
 
-/// What the thread did so far precedes what follows an [`acquire`] of the same.
+/// The thread's work so far comes before the work after an [`acquire`] of the same event.
 pub(crate) fn release(order: Order) {
     #[cfg(profiler_races)]
     // SAFETY: the address is that of a live static; the library only takes it for a name.
@@ -72,7 +72,7 @@ pub(crate) fn release(order: Order) {
     let _ = order;
 }
 
-/// What follows comes after all that was [`release`]d by the same.
+/// The work that follows comes after everything [`release`]d by the same event.
 pub(crate) fn acquire(order: Order) {
     #[cfg(profiler_races)]
     // SAFETY: as in `release`.

@@ -16,7 +16,7 @@ use crate::race::{self, Hidden, Order};
 use crate::stacks;
 use crate::state::State;
 
-/// What the threads of a launch share.
+/// The shared data of a launch's threads.
 ///
 /// Only one of them runs at a time, or the scheduler: on one operating-system thread with
 /// coroutines, under the baton otherwise. Nobody suspends while `state` is borrowed.

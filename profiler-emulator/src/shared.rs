@@ -5,8 +5,8 @@ use std::ptr::NonNull;
 
 use crate::config::MAX_SHARED_BYTES;
 
-/// What fresh shared memory is filled with. Hardware gives whatever the block before left; this is
-/// a NaN in every float format, so a kernel that reads before it writes shows.
+/// The fill of fresh shared memory. Hardware leaves the data of the block before; this is a NaN in every float
+/// format, so that reads before writes show.
 const POISON: u8 = 0xff;
 /// Alignment of dynamic shared memory: enough for every swizzle mode of the tensor copies.
 const DYNAMIC_ALIGN: usize = 1024;
@@ -51,7 +51,7 @@ impl SharedMemory {
         Self { dynamic, arrays: Vec::new(), bytes: dynamic_bytes }
     }
 
-    /// Where dynamic shared memory begins, and its bytes.
+    /// The address of dynamic shared memory, and its bytes.
     pub(crate) fn dynamic(&self) -> (*mut u8, usize) {
         match &self.dynamic {
             Some(array) => (array.memory.as_ptr(), array.layout.size()),

@@ -4,11 +4,11 @@ use std::cell::RefCell;
 
 use corosensei::stack::DefaultStack;
 
-/// How much address space a thread keeps: the stacks of 256 threads, as long as these have 1 MiB.
+/// The address space that a thread keeps: the stacks of 256 threads, as long as these have 1 MiB.
 const KEPT_BYTES: usize = 256 << 20;
 
 thread_local! {
-    /// How large each is, and those that launches have left. To make one is a call of the system, and its
+    /// The size of each stack, and those that launches have left. To make one is a call of the system, and its
     /// first use a fault for each page, which together took longer than short kernels run.
     static STACKS: RefCell<(usize, Vec<DefaultStack>)> = const { RefCell::new((0, Vec::new())) };
 }

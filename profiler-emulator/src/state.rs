@@ -315,7 +315,7 @@ impl State {
         }
     }
 
-    /// What each resident thread waits for.
+    /// The waits of the resident threads.
     pub(crate) fn waits(&self) -> Vec<Wait> {
         self.blocks.iter().flatten().flat_map(Block::waits).collect()
     }

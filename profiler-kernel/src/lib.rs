@@ -1,9 +1,9 @@
-//! What GPU kernels need, on the GPU and on its CPU twin.
+//! Indices, barriers, shared memory, copies and products for GPU kernels, with CPU twins.
 //!
 //! Compiled for `nvptx64-nvidia-cuda`, the functions here are PTX instructions. Compiled for
 //! anything else, they run on [`profiler-emulator`](https://docs.rs/profiler-emulator) with the same
-//! meaning, so that a kernel can be tested in `cargo test`. Names follow `cuda_std` where it has the
-//! thing.
+//! meaning, so that a kernel can be tested in `cargo test`. Names follow `cuda_std` if it has the
+//! function.
 //!
 //! # On the GPU
 //!
@@ -20,10 +20,10 @@
 //! ```
 //!
 //! [`wgmma`] and [`warp_group`] need the target `sm_90a`, whose PTX runs on compute capability 9.0
-//! and no other; [`tma`] and what else says so needs `sm_90`.
+//! and no other; [`tma`] and functions that say so need `sm_90`.
 //!
-//! Pointers are generic addresses, as everywhere in Rust; what needs the address of a state space
-//! converts it, which ptxas folds away where it sees where the pointer comes from.
+//! Pointers are generic addresses, as everywhere in Rust. Functions that need the address of a state space
+//! convert it; ptxas removes the conversion if it knows the pointer's origin.
 //!
 //! # The panic handler
 //!
@@ -82,7 +82,7 @@ mod hopper;
 #[path = "platform/hopper_twin.rs"]
 mod hopper;
 
-/// What the macros of this crate expand to.
+/// Code that the macros of this crate expand to.
 #[doc(hidden)]
 pub mod __private {
     #[cfg(not(target_arch = "nvptx64"))]

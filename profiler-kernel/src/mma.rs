@@ -38,7 +38,7 @@ pub fn pack_bf16(low: f32, high: f32) -> u32 {
 /// * `b[0]`: rows 2t and 2t + 1 of column g; `b[1]`: rows 2t + 8 and 2t + 9;
 /// * `c[0]`, `c[1]` and the results: row g, columns 2t and 2t + 1; `c[2]`, `c[3]`: row g + 8.
 ///
-/// Of two bf16 in a word, the lower index is in the lower half.
+/// The lower half of a word has the bf16 with the lower index.
 ///
 /// # Safety
 ///

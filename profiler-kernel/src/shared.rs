@@ -8,8 +8,8 @@ use crate::platform;
 #[doc(hidden)]
 pub use crate::platform::Address;
 
-/// What [`SharedArray::read`] and [`SharedArray::write`] can move: numbers of 1 to 8 bytes. Arrays
-/// of anything else are used through their pointer.
+/// Elements that [`SharedArray::read`] and [`SharedArray::write`] can move: numbers of 1 to 8 bytes. Arrays of
+/// other elements are used through their pointer.
 pub trait Element: platform::Element {}
 impl<T: platform::Element> Element for T {}
 
@@ -40,15 +40,15 @@ impl<T, const N: usize> SharedArray<T, N> {
         Self { address, element: PhantomData }
     }
 
-    /// Where the calling block's array begins: aligned as declared, `N` elements long, valid while
-    /// the block runs.
+    /// A pointer to the calling block's array: aligned as declared, `N` elements long, valid while the block
+    /// runs.
     #[must_use]
     #[inline(always)]
     pub fn as_mut_ptr(self) -> *mut T {
         platform::generic_pointer((self.address)()).cast()
     }
 
-    /// How many elements there are.
+    /// The number of elements.
     #[must_use]
     #[inline(always)]
     pub const fn len(self) -> usize {
@@ -170,7 +170,7 @@ macro_rules! shared_array {
     };
 }
 
-/// Where the block's dynamic shared memory begins; aligned to 128, as long as the launch says.
+/// A pointer to the block's dynamic shared memory, aligned to 128; the launch chooses its length.
 #[must_use]
 #[inline(always)]
 pub fn dynamic_shared() -> *mut u8 {

@@ -16,8 +16,8 @@
 
 use crate::hopper;
 
-/// What the driver encodes of a tensor: its address, extents and strides, the box that a copy moves,
-/// and how that lies in shared memory. 128 opaque bytes.
+/// The driver's encoding of a tensor: its address, extents and strides, the box that a copy moves, and the
+/// layout of the box in shared memory. 128 opaque bytes.
 #[derive(Clone, Copy, Debug)]
 #[repr(C, align(64))]
 pub struct TensorMap {

@@ -1,11 +1,11 @@
-//! Warp groups: four warps that follow each other, the first of which is a multiple of four.
+//! Warp groups: four consecutive warps; the number of the first is a multiple of four.
 //!
-//! Warp groups of a block may share its registers unevenly: those that only copy hand some back, and
-//! those that multiply take them. The kernel must be bounded (`max_threads` with `min_blocks`, or
+//! Warp groups of a block may share its registers unevenly: groups that only copy give registers back, and
+//! groups that multiply take them. The kernel must be bounded (`max_threads` with `min_blocks`, or
 //! `max_registers`): the block begins with an even share, and without bounds ptxas ignores both
 //! instructions.
 //!
-//! What moves registers needs `sm_90a`. It has no twin: on the CPU it fails the launch.
+//! Moving registers needs `sm_90a`. It has no twin: on the CPU it fails the launch.
 
 use crate::{hopper, warp};
 

@@ -13,14 +13,14 @@
 
 use crate::hopper;
 
-/// How many numbers a thread holds of a warp group's 64 x 256 sums.
+/// The count of numbers that a thread holds of a warp group's 64 x 256 sums.
 pub const SUMS: usize = 128;
 
 /// Sums to begin with. A constant, since the compiler fills `[0.0; SUMS]` in a loop, and an array
 /// that a loop walks over does not stay in registers.
 pub const ZEROS: [f32; SUMS] = [0.0; SUMS];
 
-/// Where a factor lies in shared memory and how (PTX ISA, "Matrix Descriptor").
+/// The place and layout of a factor in shared memory (PTX ISA, "Matrix Descriptor").
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(transparent)]
 pub struct Factor(u64);

@@ -9,63 +9,20 @@ use crate::report::{Errors, listed};
 use crate::runtime::emit;
 use crate::strategy::By;
 
-/// Everything that a macro of the family can be told by name.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Key {
-    Name,
-    By,
-    Track,
-    Clock,
-    Buffer,
-    Recorder,
-    Enabled,
-    MaxThreads,
-    MinBlocks,
-    MaxRegisters,
-    SingleBody,
-    Wait,
-    Pin,
-    Value,
-    Unit,
-    Every,
-    Crate,
-}
+/// The name of an argument.
+pub(crate) type Key = &'static str;
 
-impl Key {
-    pub(crate) const fn text(self) -> &'static str {
-        match self {
-            Self::Name => "name",
-            Self::By => "by",
-            Self::Track => "track",
-            Self::Clock => "clock",
-            Self::Buffer => "buffer",
-            Self::Recorder => "recorder",
-            Self::Enabled => "enabled",
-            Self::MaxThreads => "max_threads",
-            Self::MinBlocks => "min_blocks",
-            Self::MaxRegisters => "max_registers",
-            Self::SingleBody => "single_body",
-            Self::Wait => "wait",
-            Self::Pin => "pin",
-            Self::Value => "value",
-            Self::Unit => "unit",
-            Self::Every => "every",
-            Self::Crate => "crate",
-        }
-    }
-}
-
-/// Which arguments a macro takes.
+/// The arguments that a macro takes.
 pub(crate) struct Grammar {
     /// The macro as messages call it.
     pub(crate) subject: &'static str,
-    /// What it takes, in the order in which messages list it.
+    /// The arguments, in the order in which messages list them.
     pub(crate) keys: &'static [Key],
-    /// What it does not take although a user might expect it to, and why.
+    /// Arguments that it does not take although a user might expect it to, and why.
     pub(crate) refused: &'static [(Key, &'static str)],
 }
 
-/// Where the records of a kernel go.
+/// The buffer of a kernel's records.
 #[derive(Clone, Copy)]
 pub(crate) enum Buffer {
     Global,
@@ -73,7 +30,7 @@ pub(crate) enum Buffer {
 }
 
 impl Buffer {
-    /// As `profiler_wire::site::Buffer` calls it.
+    /// Its name in `profiler_wire::site::Buffer`.
     pub(crate) fn constant(self) -> TokenStream {
         match self {
             Self::Global => emit!(Global),
@@ -115,7 +72,7 @@ pub(crate) struct Arguments {
     pub(crate) unit: Option<Argument<LitStr>>,
     pub(crate) every: Option<Argument<Expr>>,
     pub(crate) runtime: Option<Argument<Path>>,
-    /// Every key seen so far, also those whose value was wrong.
+    /// Every key so far, even if its value was wrong.
     seen: Vec<Key>,
 }
 
@@ -170,15 +127,15 @@ impl Arguments {
         errors: &mut Errors,
     ) -> syn::Result<()> {
         let subject = grammar.subject;
-        let allowed = listed(grammar.keys.iter().map(|key| key.text()));
+        let allowed = listed(grammar.keys.iter().copied());
         if !input.peek(syn::Ident::peek_any) {
             return Err(input.error(format!("expected an argument of {subject}: {allowed}")));
         }
         let word = Ident::parse_any(input)?;
         let text = word.to_string();
-        let known = grammar.keys.iter().find(|key| key.text() == text);
+        let known = grammar.keys.iter().find(|key| **key == text);
         let Some(&key) = known else {
-            let refusal = grammar.refused.iter().find(|(key, _)| key.text() == text);
+            let refusal = grammar.refused.iter().find(|(key, _)| *key == text);
             let message = match refusal {
                 Some((_, reason)) => format!("{subject} takes no `{text}`: {reason}"),
                 None => format!("unknown {subject} argument `{text}`; expected one of {allowed}"),
@@ -193,12 +150,12 @@ impl Arguments {
             return Ok(());
         }
         self.seen.push(key);
-        if matches!(key, Key::Wait | Key::SingleBody) {
+        if matches!(key, "wait" | "single_body") {
             if input.peek(Token![=]) {
                 errors.on(&word, format!("`{word}` is a flag: write it alone"));
                 skip_to_comma(input);
             }
-            let flag = if key == Key::Wait { &mut self.wait } else { &mut self.single_body };
+            let flag = if key == "wait" { &mut self.wait } else { &mut self.single_body };
             *flag = Some(Argument { key: word, value: () });
             return Ok(());
         }
@@ -223,43 +180,43 @@ impl Arguments {
             return Ok(());
         }
         match key {
-            Key::Name => {
+            "name" => {
                 let name = parse_string(input, errors, "`name` is a string literal")?;
                 self.name = argument(word, name);
             }
-            Key::Unit => {
+            "unit" => {
                 let what = "`unit` is a string literal such as \"bytes\"";
                 self.unit = argument(word, parse_string(input, errors, what)?);
             }
-            Key::By => self.by = argument(word, By::parse(input, errors)?),
-            Key::Clock => self.clock = argument(word, parse_clock(input, errors)?),
-            Key::Buffer => self.buffer = argument(word, parse_buffer(input, errors)?),
-            Key::Pin => self.pin = argument(word, parse_pins(input, errors)?),
-            Key::Crate => {
+            "by" => self.by = argument(word, By::parse(input, errors)?),
+            "clock" => self.clock = argument(word, parse_clock(input, errors)?),
+            "buffer" => self.buffer = argument(word, parse_buffer(input, errors)?),
+            "pin" => self.pin = argument(word, parse_pins(input, errors)?),
+            "crate" => {
                 let path = input.call(Path::parse_mod_style).map_err(|error| {
                     syn::Error::new(error.span(), "`crate` is the path of profiler_device")
                 })?;
                 self.runtime = argument(word, Some(path));
             }
-            Key::MaxThreads => {
+            "max_threads" => {
                 let bound = parse_bound(input, errors, "a block has at most 1024 threads", 1024)?;
                 self.max_threads = argument(word, bound);
             }
-            Key::MinBlocks => {
+            "min_blocks" => {
                 let bound = parse_bound(input, errors, "the bound does not fit 32 bits", u32::MAX)?;
                 self.min_blocks = argument(word, bound);
             }
-            Key::MaxRegisters => {
+            "max_registers" => {
                 let bound = parse_bound(input, errors, "a thread has at most 255 registers", 255)?;
                 self.max_registers = argument(word, bound);
             }
-            Key::Track => self.track = argument(word, parse_track(input, errors)?),
-            Key::Recorder => self.recorder = argument(word, Some(input.parse()?)),
-            Key::Enabled => self.enabled = argument(word, Some(input.parse()?)),
-            Key::Value => self.value = argument(word, Some(input.parse()?)),
-            Key::Every => self.every = argument(word, parse_cycles(input, errors)?),
-            // Flags: handled before a value is looked for.
-            Key::Wait | Key::SingleBody => {}
+            "track" => self.track = argument(word, parse_track(input, errors)?),
+            "recorder" => self.recorder = argument(word, Some(input.parse()?)),
+            "enabled" => self.enabled = argument(word, Some(input.parse()?)),
+            "value" => self.value = argument(word, Some(input.parse()?)),
+            "every" => self.every = argument(word, parse_cycles(input, errors)?),
+            // Flags, which were handled above.
+            _ => {}
         }
         Ok(())
     }
@@ -415,8 +372,8 @@ fn is_place(expr: &Expr, errors: &mut Errors) -> bool {
     false
 }
 
-/// The part of an expression for which more is done than to look a place up: neither a variable, a field,
-/// an element at a literal index, nor what one of these refers to.
+/// The part of an expression that is computed: it is no variable, no field, no element at a literal index,
+/// and no reference to one of these.
 fn worked_out(expr: &Expr) -> Option<&Expr> {
     match without_parentheses(expr) {
         Expr::Path(_) => None,
@@ -448,8 +405,8 @@ pub(crate) enum Name {
     },
 }
 
-/// Parses the name of `subject` and the comma after it; a mistake gives a name that stands in, so
-/// that the rest of the macro can still be checked.
+/// Parses the name of `subject` and the comma after it. A mistake gives a placeholder, so that the rest of the
+/// macro can still be checked.
 pub(crate) fn parse_name(
     input: ParseStream,
     subject: &str,
@@ -463,7 +420,7 @@ pub(crate) fn parse_name(
         return stand_in();
     }
     if is_option(input) || input.peek(token::Brace) {
-        let named = input.fork().call(Ident::parse_any).is_ok_and(|word| word == Key::Name.text());
+        let named = input.fork().call(Ident::parse_any).is_ok_and(|word| word == "name");
         if named {
             // The argument itself is refused, and says where the name belongs.
             return stand_in();
@@ -549,7 +506,7 @@ pub(crate) fn skip_to_comma(input: ParseStream) {
     }
 }
 
-/// Runs a tolerant parser over tokens: it reports what it does not understand itself and reads on.
+/// Runs a tolerant parser over tokens: it reports mistakes itself, and reads on.
 pub(crate) fn parse_all<T>(
     tokens: TokenStream,
     errors: &mut Errors,
@@ -558,7 +515,7 @@ pub(crate) fn parse_all<T>(
     let result = syn::parse::Parser::parse2(
         |input: ParseStream| {
             let parsed = parser(input, errors);
-            // Whatever is left was reported; syn would otherwise add a message of its own.
+            // Leftover tokens were reported; syn would add a message of its own.
             input.parse::<TokenStream>()?;
             Ok(parsed)
         },
@@ -567,9 +524,9 @@ pub(crate) fn parse_all<T>(
     result.map_err(|error| errors.absorb(error)).ok()
 }
 
-/// Takes the invisible delimiters off fragments of `macro_rules!` that are a single token or group,
-/// such as `$name:literal` and `$body:block`, so that they read like what was written. Off longer
-/// ones they must not be taken: they hold `$a:expr` together. Code in braces is left alone.
+/// Removes the invisible delimiters of `macro_rules!` fragments that are a single token or group, such as
+/// `$name:literal` and `$body:block`. Longer fragments keep them: they hold `$a:expr` together. Code in braces
+/// is left alone.
 pub(crate) fn unwrap_fragments(tokens: TokenStream) -> TokenStream {
     let unwrap = |token| match token {
         TokenTree::Group(group) => {

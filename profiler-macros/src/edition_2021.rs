@@ -1,4 +1,4 @@
-//! What profiler-device's tests want to compile in this edition does so in the one before.
+//! The passing tests of profiler-device also compile in edition 2021.
 
 /// Makes an example in edition 2021 of each file.
 macro_rules! in_edition_2021 {

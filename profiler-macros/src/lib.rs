@@ -1,8 +1,8 @@
 //! The macros of the profiler: `#[profiled]`, `profile_region!` and their family.
 //!
-//! Use them through `profiler_device`, which re-exports them and holds what they expand into. Where
-//! that crate has another name, `extern crate other_name as profiler_device;` in the root of the
-//! crate is all it takes; or each macro takes the path, as `crate = path`.
+//! Use them through `profiler_device`, which re-exports them and has the code that they expand into. If
+//! that crate has another name, write `extern crate other_name as profiler_device;` in the root of the
+//! crate, or give each macro the path, as `crate = path`.
 //!
 //! | macro | records |
 //! |---|---|
@@ -12,7 +12,7 @@
 //! | [`profile_mark!`] | an instant, with or without a value |
 //! | [`profile_signal!`], [`profile_wait!`] | instants that the trace joins by an arrow |
 //! | [`profile_anchor!`] | a reading of both clocks, in the loop of a long kernel |
-//! | [`profile_names!`] | nothing: lists names of which a region chooses one at run time |
+//! | [`profile_names!`] | nothing: lists names; a region chooses one at run time |
 //! | [`recorder!`] | nothing: gives the recorder, for a device function |
 //!
 //! # Who records: `by`
@@ -31,15 +31,15 @@
 //!
 //! # Which recorder: `recorder`
 //!
-//! `#[profiled]` puts a recorder in scope for what is written in its body. It is hidden like a local
-//! of `macro_rules!`, so a `macro_rules!` of your own does not see it: pass it there, and to device
-//! functions, with [`recorder!`] and `recorder = prof`.
+//! `#[profiled]` puts a recorder in scope for its body. It is hidden like a local of `macro_rules!`, so your
+//! own `macro_rules!` do not see it: pass it to them, and to device functions, with [`recorder!`] and
+//! `recorder = prof`.
 //!
 //! # When profiling is off
 //!
 //! Without the feature `enabled` of `profiler_device` the macros leave nothing behind. Expressions
 //! that you give them (`value`, `track`, `key`, an index, a condition) are ordinary code and are
-//! still evaluated; the compiler drops them where they have no side effect.
+//! still evaluated; the compiler drops them if they have no side effect.
 #![forbid(unsafe_code)]
 
 use proc_macro::TokenStream;
@@ -64,7 +64,7 @@ mod tests;
 /// # On a kernel
 ///
 /// A kernel is an `extern "ptx-kernel"` function. For nvptx64 it becomes that kernel, exported under
-/// its name unless it is generic or says how it is exported; for every other target it becomes its
+/// its name unless it is generic or has an export attribute; for every other target it becomes its
 /// *CPU twin*, the same function without the ABI, so that the crate compiles for the host on stable.
 /// The signature does not change.
 ///
@@ -80,15 +80,15 @@ mod tests;
 /// }
 /// ```
 ///
-/// Rust-CUDA's `#[cuda_std::kernel]` marks a kernel as well, above or below `#[profiled]`; its item
-/// is left as it is but for the body.
+/// Rust-CUDA's `#[cuda_std::kernel]` marks a kernel as well, above or below `#[profiled]`; only the body of
+/// its item changes.
 ///
 /// # On a device function
 ///
 /// The whole body becomes a region named after the function. It needs a recorder: a parameter of
-/// type `Recorder`, by value or by reference, or whatever `recorder = ..` says. Generics, methods,
-/// `unsafe`, `impl Trait` and early returns all work. The function is inlined wherever it is called, unless
-/// it says by `#[inline]` or another of its forms what it wants instead.
+/// type `Recorder`, by value or by reference, or the one that `recorder = ..` names. Generics, methods,
+/// `unsafe`, `impl Trait` and early returns all work. The function is inlined into every caller, unless it
+/// has an `#[inline]` attribute of its own.
 ///
 /// ```
 /// use profiler_device::{Recorder, recorder, profile_region, profiled};
@@ -117,8 +117,8 @@ mod tests;
 /// pub extern "ptx-kernel" fn softmax_1() {}
 /// ```
 ///
-/// `by = ..` says [who records](crate#who-records-by): on a kernel for all that does not say it
-/// itself, on a device function for its region.
+/// `by = ..` says [who records](crate#who-records-by): on a kernel for all annotations without `by`, on a
+/// device function for its region.
 ///
 /// ```
 /// # use profiler_device::profiled;
@@ -131,8 +131,8 @@ mod tests;
 ///
 /// `track = expr`, of type `u32`, puts the records on a track of your own choosing instead of the
 /// warp's. On a kernel it is evaluated once, on entry. The largest number is 16 777 213, as a record has 24
-/// bits for it: what goes beyond, as `(block << 16) | tile` does from block 256 on, lies on one track of its
-/// own, and the trace says so.
+/// bits for it. Larger numbers, such as `(block << 16) | tile` from block 256 on, share one track, and the
+/// trace says so.
 ///
 /// ```
 /// # use profiler_device::profiled;
@@ -164,7 +164,7 @@ mod tests;
 /// ```
 ///
 /// `clock = cycles` (the default) stamps with the SM's clock, which the host maps to nanoseconds;
-/// `clock = globaltimer` with the GPU's nanosecond timer, which is coarser.
+/// `clock = globaltimer` stamps with the GPU's nanosecond timer, which is coarser.
 ///
 /// ```
 /// # use profiler_device::profiled;
@@ -172,19 +172,17 @@ mod tests;
 /// pub extern "ptx-kernel" fn coarse() {}
 /// ```
 ///
-/// `buffer = global` (the default) keeps records in global memory, a region as one record that is
-/// written when it ends. `buffer = host` writes them to memory of the host that the GPU can reach, a
-/// region as a record when it begins, and as a whole one when it ends: the host reads what
-/// there is while the kernel runs (`Session::watch` of profiler-host), and after the kernel trapped,
-/// hung or touched an illegal address, when all device memory is gone (`Error::salvaged`). Regions
-/// that had not ended by then show as open.
+/// `buffer = global` (the default) keeps records in global memory; a region is one record, written when it
+/// ends. `buffer = host` writes them to host memory that the GPU can reach; a region is a record when it
+/// begins, and a whole one when it ends. The host can read them while the kernel runs (`Session::watch` of
+/// profiler-host), and after the kernel trapped, hung or touched an illegal address, when all device memory
+/// is gone (`Error::salvaged`). Regions that had not ended show as open.
 ///
-/// It is for kernels that fail or never end. It needs the feature `host-buffer` of profiler-device,
-/// without which the other kernels' machine code is as if this did not exist. A record crosses the bus
-/// to the host, and a region is two of them; what can be subtracted from times is what that costs while
-/// the bus is idle, and one that is full holds up stores for longer. Where one
-/// kernel of a module asks for it, the records of the module's other kernels lie in the memory of the
-/// host too, in their own form. A warp that has not left has read both clocks but once: give
+/// It is for kernels that fail or never end. It needs the feature `host-buffer` of profiler-device; without
+/// the feature, other kernels pay nothing for it. A record crosses the bus to the host, and a region is two
+/// records. The cost that can be subtracted from times is that of an idle bus; a full bus holds up stores for
+/// longer. If one kernel of a module asks for it, the records of the module's other kernels are in host
+/// memory, too, in their own form. A warp that has not left has read both clocks only once: give
 /// `clock = globaltimer` as well, or [`profile_anchor!`] with `every`, so that nanoseconds are right.
 ///
 /// ```
@@ -206,14 +204,13 @@ mod tests;
 /// pub extern "ptx-kernel" fn sometimes() {}
 /// ```
 ///
-/// `single_body` compiles the kernel's body once. By default it is compiled twice, after one branch
-/// that is the same for the whole launch: with recording, and without anything of profiling for
-/// launches that no session looks at. The second copy makes the kernel's code about twice as long.
+/// `single_body` compiles the kernel's body once. By default it is compiled twice, after one branch that is
+/// the same for the whole launch: with recording, and without any profiling for launches without a session. The second copy makes the kernel's code about twice as long.
 /// Shared memory and registers that an `asm!` in it declares are the same in both; a label that is
-/// defined outside of braces is refused when the device crate is built. The copies are a
-/// function inside the kernel: what `Self` and the generics of an `impl` around the kernel are is
-/// not known there, and a parameter that is a pattern, of which `by` or `track` names a part, must
-/// be `Copy`. With a single body a launch without a session stores nothing, but reads the clocks.
+/// defined outside of braces is refused when the device crate is built. The copies are a function inside the
+/// kernel: it cannot name `Self` or the generics of an `impl` around the kernel, and a parameter that is a
+/// pattern must be `Copy` if `by` or `track` names a part of it. With a single body, a launch without a
+/// session stores nothing, but reads the clocks.
 ///
 /// ```
 /// # use profiler_device::{profile_region, profiled};
@@ -225,10 +222,9 @@ mod tests;
 ///
 /// `max_threads = n`, `min_blocks = n` and `max_registers = n` are launch bounds, constants of type
 /// `u32` and at least 1: threads of a block, blocks that an SM holds at once, and registers of a
-/// thread (PTX ISA, performance-tuning directives). The build step writes them into the PTX. Say
-/// `min_blocks` where you know it: without it ptxas guesses how many registers a thread needs, and
-/// the copy of the body that records, which needs some ten more, was seen to give up loads that
-/// overlapped for them.
+/// thread (PTX ISA, performance-tuning directives). The build step writes them into the PTX. Give
+/// `min_blocks` if you know it: without it ptxas guesses the registers of a thread, and the recording copy of
+/// the body, which needs some ten more, may give up loads that overlapped.
 ///
 /// ```
 /// # use profiler_device::profiled;
@@ -241,7 +237,7 @@ mod tests;
 /// pub extern "ptx-kernel" fn lean() {}
 /// ```
 ///
-/// `crate = path` says where `profiler_device` is, if not at `::profiler_device`:
+/// `crate = path` is the path of `profiler_device`, if it is not `::profiler_device`:
 ///
 /// ```
 /// mod reexports {
@@ -255,8 +251,8 @@ mod tests;
 ///
 /// # Errors
 ///
-/// An unknown or repeated argument, or one that would have no effect, does not compile; all mistakes
-/// of one annotation are reported at once. A clock cannot be read at compile time, so a `const fn`
+/// An unknown or repeated argument, or one without effect, does not compile; all mistakes of one annotation
+/// are reported at once. A clock cannot be read at compile time, so a `const fn`
 /// is refused:
 ///
 /// ```compile_fail
@@ -273,7 +269,7 @@ pub fn profiled(arguments: TokenStream, item: TokenStream) -> TokenStream {
 
 /// Records a region.
 ///
-/// As a statement it lasts to the end of the enclosing block. With a block as its last argument it
+/// As a statement, it lasts to the end of the enclosing block. With a block as its last argument, it
 /// is an expression with the block's value; variables flow in and out, and `return`, `break`,
 /// `continue` and `?` close the region.
 ///
@@ -317,9 +313,8 @@ pub fn profiled(arguments: TokenStream, item: TokenStream) -> TokenStream {
 /// The largest number of a track is 16 777 213 (see [`macro@profiled`]).
 ///
 /// `wait`, a flag of the block form: the end stamp waits for the block's value, so that the region
-/// shows when a load has completed, not when it was issued. The words of a
-/// larger value are added up before the stamp, within the region: 5 cycles for two or three, 10 for
-/// four or five.
+/// shows when a load has completed, not when it was issued. The words of a larger value are added up before
+/// the stamp, within the region: 5 cycles for two or three words, 10 for four or five.
 ///
 /// ```
 /// # use profiler_device::{profile_region, profiled};
@@ -331,9 +326,9 @@ pub fn profiled(arguments: TokenStream, item: TokenStream) -> TokenStream {
 /// ```
 ///
 /// `pin = a` or `pin = (a, b)`, of the block form: mutable variables whose computation stays inside, or
-/// their fields, elements at literal indices (`sums[0]`), and what they refer to (`*sum`).
-/// They are pinned right before the begin stamp, so that what they hold on entry is computed
-/// outside; right after it; and, when the block comes to its end, right before the end stamp.
+/// their fields, elements at literal indices (`sums[0]`), and referents (`*sum`). They are pinned right before
+/// the begin stamp, so that their values on entry are computed outside; right after it; and, when the block
+/// comes to its end, right before the end stamp.
 ///
 /// ```
 /// # use profiler_device::{profile_region, profiled};
@@ -347,12 +342,12 @@ pub fn profiled(arguments: TokenStream, item: TokenStream) -> TokenStream {
 /// # }
 /// ```
 ///
-/// `value = expr` attaches a number, any integer or float, evaluated on entry; `unit = ".."` names
-/// its unit, of which the statistics then show how many per second. An integer of up to 16 bits, or a
-/// `bool`, is a part of the region's record and costs an instruction or two, and so is a literal without a suffix
-/// that fits one. Any other is a record more, which costs twice a region's. So is a short one of a region with a `track`
-/// or with `buffer = host`. With a value in its record a region's begin is known for 2^40 ticks (9 minutes) from the kernel's entry, as with a track; the trace says where that
-/// leaves a doubt.
+/// `value = expr` attaches a number, any integer or float, evaluated on entry; `unit = ".."` names its unit,
+/// and the statistics show it per second. An integer of up to 16 bits, a `bool`, or a literal without a suffix
+/// that fits 16 bits is a part of the region's record and costs an instruction or two. Any other value is one
+/// more record, which costs twice a region's; so is a short value of a region with a `track` or with
+/// `buffer = host`. With a value in its record, a region's begin is known for 2^40 ticks (9 minutes) from the
+/// kernel's entry, as with a track; the trace says if that leaves a doubt.
 ///
 /// ```
 /// # use profiler_device::{profile_region, profiled};
@@ -362,8 +357,8 @@ pub fn profiled(arguments: TokenStream, item: TokenStream) -> TokenStream {
 /// # }
 /// ```
 ///
-/// `recorder = expr` is the recorder where none is in scope, and `crate = path` where
-/// `profiler_device` is:
+/// `recorder = expr` gives the recorder if none is in scope, and `crate = path` the path of
+/// `profiler_device`:
 ///
 /// ```
 /// # use profiler_device::{Recorder, profile_region};
@@ -378,7 +373,7 @@ pub fn profile_region(tokens: TokenStream) -> TokenStream {
 }
 
 /// Starts a region that [`region_end!`] ends, for work that spans iterations or crosses other
-/// regions. Gives a token.
+/// regions. Returns a token.
 ///
 /// A token that goes out of scope leaves the region open, and the trace says so. Arguments are `by`,
 /// `track`, `recorder` and `crate`, as in [`profile_region!`].
@@ -403,19 +398,18 @@ pub fn region_start(tokens: TokenStream) -> TokenStream {
 
 /// Ends the region of a token that [`region_start!`] gave.
 ///
-/// `value = expr` attaches a number that is known only now, and costs what it does in
-/// [`profile_region!`]; `crate = path` says where `profiler_device` is. The example is at [`region_start!`].
+/// `value = expr` attaches a number that is known only now, at the same cost as in [`profile_region!`];
+/// `crate = path` is the path of `profiler_device`. [`region_start!`] has an example.
 #[proc_macro]
 pub fn region_end(tokens: TokenStream) -> TokenStream {
     region::expand_end(tokens.into()).into()
 }
 
-/// Gives the recorder that `#[profiled]` put in scope, to hand it to a device function or to a
-/// `macro_rules!` of your own. It is a `Recorder`, which is `Copy`. `crate = path` says where
-/// `profiler_device` is.
+/// Returns the recorder that `#[profiled]` put in scope, to pass it to a device function or to your own
+/// `macro_rules!`. It is a `Recorder`, which is `Copy`. `crate = path` is the path of `profiler_device`.
 ///
-/// A function that takes one should bear [`#[profiled]`](macro@profiled) or `#[inline(always)]`: in a call
-/// the recorder's registers go through memory, also while nobody records.
+/// A function that takes one should have [`#[profiled]`](macro@profiled) or `#[inline(always)]`: in a call
+/// the recorder's registers go through memory, even without a session.
 ///
 /// ```
 /// use profiler_device::{Recorder, recorder, profile_region, profiled};
@@ -466,7 +460,7 @@ pub fn profile_mark(tokens: TokenStream) -> TokenStream {
     mark::expand_mark(tokens.into()).into()
 }
 
-/// Records that something was made ready: the start of an arrow in the trace.
+/// Records that something is ready: the start of an arrow in the trace.
 ///
 /// The arrow goes to the [`profile_wait!`] of the same name and the same key, any number that tells
 /// one hand-over from the next. Arguments are those of [`profile_mark!`].
@@ -488,31 +482,30 @@ pub fn profile_signal(tokens: TokenStream) -> TokenStream {
     mark::expand_signal(tokens.into()).into()
 }
 
-/// Records that something was waited for and came: the end of an arrow in the trace. See
-/// [`profile_signal!`].
+/// Records that a wait is over: the end of an arrow in the trace. See [`profile_signal!`].
 #[proc_macro]
 pub fn profile_wait(tokens: TokenStream) -> TokenStream {
     mark::expand_wait(tokens.into()).into()
 }
 
-/// Records what time it is on the axis of all SMs, in the middle of a kernel.
+/// Records the time on the axis of all SMs, in the middle of a kernel.
 ///
-/// Every warp does so when it enters and leaves the kernel, and its records lie on straight lines
-/// between those readings. The clocks of SMs wander by up to a few tenths of a percent, so where one
-/// warp runs for many milliseconds, put this into a loop, with `every = CYCLES`: it then reads both clocks
-/// only where so many cycles have passed since it last did, and otherwise compares a
-/// reading of the cycles with the last one. `every = 200_000` is every tenth of a millisecond; where load
-/// changes the GPU's clock meanwhile, 50 000 is better. Without `every` it reads them each time, which costs about as much as two regions.
+/// Every warp reads both clocks when it enters and leaves the kernel, and its records lie on straight lines
+/// between those readings. The clocks of SMs wander by up to a few tenths of a percent. If a warp runs for many
+/// milliseconds, put this into a loop, with `every = CYCLES`: it reads both clocks only after so many cycles,
+/// and otherwise compares the cycle counter with its last reading. `every = 200_000` is every tenth of a
+/// millisecond; if load changes the GPU's clock meanwhile, 50 000 is better. Without `every` it reads both
+/// clocks each time, which costs about as much as two regions.
 ///
-/// Each reading is a record of two words in the warp's buffer, of which the session has to have enough
-/// (`records_per_warp`): at `every = 200_000` the default buffer is full of them after 50 ms. The first one
-/// comes when the thread first passes, or up to `every` cycles later. Each thread counts the cycles since its
-/// last one over all `profile_anchor!` with `every` that it passes, whether it is the one that records there
-/// or not: give them one `by`. A loop that is away for 2^32 cycles (two seconds) may be that much late.
+/// Each reading is a record of two words in the warp's buffer, which must be large enough
+/// (`records_per_warp`): at `every = 200_000` it fills the default buffer in 50 ms. The first one comes when the
+/// thread first passes, or up to `every` cycles later. Each thread counts the cycles since its last reading over
+/// all `profile_anchor!` with `every` that it passes, whether it records there or not: give them one `by`. After
+/// a pause of 2^32 cycles (two seconds) a reading may be that much late.
 ///
-/// `every` is any expression of type `u32`; one that is 0 at run time is each time. The further arguments
-/// are `by`, `recorder` and `crate`, as in [`profile_region!`]. Where the kernel's records hold `%globaltimer` (`clock = globaltimer`) there is
-/// nothing to record: in such a kernel itself it is an error, in a function that it calls nothing.
+/// `every` is any expression of type `u32`; 0 at run time means each time. The other arguments are `by`,
+/// `recorder` and `crate`, as in [`profile_region!`]. With `clock = globaltimer` there is nothing to record: in
+/// such a kernel it is an error, and in a function that it calls it does nothing.
 ///
 /// ```
 /// use profiler_device::{profile_anchor, profile_region, profiled};
@@ -532,12 +525,11 @@ pub fn profile_anchor(tokens: TokenStream) -> TokenStream {
 
 /* # Names */
 
-/// Lists names of which a region chooses one at run time.
+/// Lists names; a region chooses one of them at run time.
 ///
-/// Makes a unit struct, so visibility and attributes are allowed in front, and it can stand in a
-/// module or in a function. `LEN` is the number of names. An index out of range is recorded as
-/// `TASK[out of range]`. The regions of a list share one unit, `unit = ".."`; `crate = path` says
-/// where `profiler_device` is.
+/// It defines a unit struct, so visibility and attributes may stand in front, in a module or in a function.
+/// `LEN` is the number of names. An index out of range is recorded as `TASK[out of range]`. The regions of a
+/// list share one unit, `unit = ".."`; `crate = path` is the path of `profiler_device`.
 ///
 /// ```
 /// use profiler_device::{profile_names, profile_region, profiled};

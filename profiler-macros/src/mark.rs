@@ -12,20 +12,20 @@ use crate::report::Errors;
 use crate::runtime::{Runtime, Site, emit};
 use crate::strategy::By;
 
-const KEYS: &[Key] = &[Key::By, Key::Unit, Key::Recorder, Key::Crate];
+const KEYS: &[Key] = &["by", "unit", "recorder", "crate"];
 const REFUSED: &[(Key, &str)] = &[
-    (Key::Name, "its name comes first, without `name =`"),
-    (Key::Value, "its value comes second, without `value =`"),
-    (Key::Track, "a mark stands on the track of the warp that makes it"),
-    (Key::Wait, "a mark has no end that could wait"),
-    (Key::Pin, "a mark has no inside that could be held in place"),
+    ("name", "its name comes first, without `name =`"),
+    ("value", "its value comes second, without `value =`"),
+    ("track", "a mark stands on the track of the warp that makes it"),
+    ("wait", "a mark has no end that could wait"),
+    ("pin", "a mark has no inside that could be held in place"),
 ];
 
 /// One of the macros that record an instant.
 struct Instant {
     grammar: Grammar,
     kind: &'static str,
-    /// Whether the value may not be left out, and how to write it.
+    /// The form of a call, if the value is required.
     needs_value: Option<&'static str>,
 }
 
@@ -62,14 +62,14 @@ pub(crate) fn expand_wait(tokens: TokenStream) -> TokenStream {
 
 const ANCHOR: Grammar = Grammar {
     subject: "profile_anchor!",
-    keys: &[Key::Every, Key::By, Key::Recorder, Key::Crate],
+    keys: &["every", "by", "recorder", "crate"],
     refused: &[
-        (Key::Name, "it records the time, and has no name"),
-        (Key::Value, "it records the time, and no value"),
-        (Key::Unit, "it records the time, and no value"),
-        (Key::Track, "it records the time, and is not shown"),
-        (Key::Wait, "it has no end that could wait"),
-        (Key::Pin, "it has no inside that could be held in place"),
+        ("name", "it records the time, and has no name"),
+        ("value", "it records the time, and no value"),
+        ("unit", "it records the time, and no value"),
+        ("track", "it records the time, and is not shown"),
+        ("wait", "it has no end that could wait"),
+        ("pin", "it has no inside that could be held in place"),
     ],
 };
 
@@ -154,7 +154,7 @@ impl Instant {
     }
 }
 
-/// The value after the name, if what stands there is none of the arguments with a key.
+/// The value after the name, unless an argument with a key comes next.
 fn parse_value(input: ParseStream, errors: &mut Errors) -> Option<Expr> {
     if input.is_empty() || is_option(input) {
         return None;

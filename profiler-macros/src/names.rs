@@ -5,21 +5,21 @@ use syn::ext::IdentExt;
 use syn::parse::ParseStream;
 use syn::{Attribute, Expr, ExprLit, Lit, LitStr, Token, Visibility};
 
-use crate::args::{Arguments, Grammar, Key, end_argument, given, parse_all, skip_to_comma};
+use crate::args::{Arguments, Grammar, end_argument, given, parse_all, skip_to_comma};
 use crate::report::Errors;
 use crate::runtime::{Runtime, Site, emit};
 
 const GRAMMAR: Grammar = Grammar {
     subject: "profile_names!",
-    keys: &[Key::Unit, Key::Crate],
+    keys: &["unit", "crate"],
     refused: &[
-        (Key::By, "each region that uses the list has its own"),
-        (Key::Recorder, "each region that uses the list has its own"),
-        (Key::Track, "each region that uses the list has its own"),
+        ("by", "each region that uses the list has its own"),
+        ("recorder", "each region that uses the list has its own"),
+        ("track", "each region that uses the list has its own"),
     ],
 };
 
-/// What every list begins with.
+/// A parsed list.
 struct List {
     attributes: Vec<Attribute>,
     visibility: Visibility,
@@ -70,7 +70,7 @@ pub(crate) fn expand(tokens: TokenStream) -> TokenStream {
         #(#conditions)*
         #[allow(dead_code, reason = "not every list is asked for its length")]
         impl #ident {
-            /// How many names the list has.
+            /// The number of names.
             pub const LEN: ::core::primitive::u32 = #length;
 
             #[doc(hidden)]

@@ -1,4 +1,4 @@
-//! `#[profiled]`: what kind of function it stands on, and what that may be told.
+//! `#[profiled]`: the kinds of functions, and their arguments.
 
 mod device;
 mod kernel;
@@ -8,7 +8,7 @@ use quote::{ToTokens, quote};
 use syn::parse::{Parse, ParseStream};
 use syn::{Attribute, FnArg, Pat, ReturnType, Signature, Token, Type, Visibility, token};
 
-use crate::args::{Arguments, Grammar, Key, given, parse_all, unwrap_fragments};
+use crate::args::{Arguments, Grammar, given, parse_all, unwrap_fragments};
 use crate::report::Errors;
 use crate::runtime::{HIDDEN_RECORDER, Runtime, emit};
 
@@ -17,24 +17,24 @@ const SUBJECT: &str = "#[profiled]";
 const KERNEL: Grammar = Grammar {
     subject: SUBJECT,
     keys: &[
-        Key::Name,
-        Key::By,
-        Key::Track,
-        Key::Clock,
-        Key::Buffer,
-        Key::Recorder,
-        Key::Enabled,
-        Key::MaxThreads,
-        Key::MinBlocks,
-        Key::MaxRegisters,
-        Key::SingleBody,
-        Key::Crate,
+        "name",
+        "by",
+        "track",
+        "clock",
+        "buffer",
+        "recorder",
+        "enabled",
+        "max_threads",
+        "min_blocks",
+        "max_registers",
+        "single_body",
+        "crate",
     ],
     refused: &[
-        (Key::Wait, "it is an option of `profile_region!`"),
-        (Key::Pin, "it is an option of `profile_region!`"),
-        (Key::Value, "it is an option of `profile_region!`"),
-        (Key::Unit, "it is an option of `profile_region!`"),
+        ("wait", "it is an option of `profile_region!`"),
+        ("pin", "it is an option of `profile_region!`"),
+        ("value", "it is an option of `profile_region!`"),
+        ("unit", "it is an option of `profile_region!`"),
     ],
 };
 
@@ -44,24 +44,23 @@ const LAUNCH_BOUND: &str = "a launch bound belongs on the kernel";
 
 const DEVICE: Grammar = Grammar {
     subject: "#[profiled] on a device function",
-    keys: &[Key::Name, Key::By, Key::Track, Key::Recorder, Key::Crate],
+    keys: &["name", "by", "track", "recorder", "crate"],
     refused: &[
-        (Key::Clock, OF_THE_KERNEL),
-        (Key::Buffer, OF_THE_KERNEL),
-        (Key::Enabled, OF_THE_KERNEL),
-        (Key::MaxThreads, LAUNCH_BOUND),
-        (Key::MinBlocks, LAUNCH_BOUND),
-        (Key::MaxRegisters, LAUNCH_BOUND),
-        (Key::SingleBody, OF_THE_KERNEL),
-        (Key::Wait, "it is an option of `profile_region!`"),
-        (Key::Pin, "it is an option of `profile_region!`"),
-        (Key::Value, "it is an option of `profile_region!`"),
-        (Key::Unit, "it is an option of `profile_region!`"),
+        ("clock", OF_THE_KERNEL),
+        ("buffer", OF_THE_KERNEL),
+        ("enabled", OF_THE_KERNEL),
+        ("max_threads", LAUNCH_BOUND),
+        ("min_blocks", LAUNCH_BOUND),
+        ("max_registers", LAUNCH_BOUND),
+        ("single_body", OF_THE_KERNEL),
+        ("wait", "it is an option of `profile_region!`"),
+        ("pin", "it is an option of `profile_region!`"),
+        ("value", "it is an option of `profile_region!`"),
+        ("unit", "it is an option of `profile_region!`"),
     ],
 };
 
-/// A function whose signature is parsed and whose body is not: a mistake in there is rustc's to
-/// report, at its own place.
+/// A function with a parsed signature. Its body is not parsed: rustc reports mistakes there, at their places.
 struct Function {
     attributes: Vec<Attribute>,
     visibility: Visibility,
@@ -71,7 +70,7 @@ struct Function {
 
 /// The body of a function.
 struct Body {
-    /// The braces with all between them.
+    /// The braces and everything between them.
     group: Group,
     /// The attributes and documentation that a body may begin with.
     inner_attributes: TokenStream,
@@ -183,8 +182,8 @@ pub(crate) fn expand(arguments: TokenStream, item: TokenStream) -> TokenStream {
     quote!(#mistakes #items)
 }
 
-/// What neither a kernel nor a device function can be. What would only lead to further messages is
-/// taken away.
+/// Refuses signatures that neither a kernel nor a device function can have. Removes parts that would only
+/// lead to more messages.
 fn check_signature(signature: &mut Signature, errors: &mut Errors) {
     if let Some(constness) = signature.constness.take() {
         errors.on(
@@ -200,8 +199,7 @@ fn check_signature(signature: &mut Signature, errors: &mut Errors) {
     }
 }
 
-/// The statement that stands in for a recorder that could not be found, so that the macros in the
-/// body do not report it again.
+/// A placeholder for a recorder that was not found, so that the macros in the body do not report it again.
 fn missing_recorder(body: &Body, runtime: &Runtime) -> TokenStream {
     let private = runtime.private();
     let hidden = body.hidden();
@@ -226,7 +224,7 @@ fn parameters(signature: &Signature) -> impl Iterator<Item = (&Ident, &Type)> {
     })
 }
 
-/// Says that `ident` is none of the parameters.
+/// Reports that `ident` is no parameter.
 fn no_such_parameter(ident: &Ident, signature: &Signature, errors: &mut Errors) {
     let names: Vec<_> = parameters(signature).map(|(name, _)| name.to_string()).collect();
     let has = if names.is_empty() {
@@ -238,7 +236,7 @@ fn no_such_parameter(ident: &Ident, signature: &Signature, errors: &mut Errors) 
     errors.on(ident, format!("`{function}` has no parameter `{ident}`; {has}"));
 }
 
-/// Whether the function returns something.
+/// The type that the function returns, if any.
 fn returns(signature: &Signature) -> Option<&Type> {
     match &signature.output {
         ReturnType::Default => None,
@@ -254,7 +252,7 @@ fn mentions(tokens: TokenStream, word: &str) -> bool {
     any_word(tokens, &mut |ident| ident == word)
 }
 
-/// Whether any word among `tokens`, at any depth, is as asked for.
+/// Whether `is` holds for any word among `tokens`, at any depth.
 fn any_word(tokens: TokenStream, is: &mut impl FnMut(&Ident) -> bool) -> bool {
     tokens.into_iter().any(|token| match token {
         TokenTree::Ident(ident) => is(&ident),

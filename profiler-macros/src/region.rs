@@ -5,7 +5,7 @@ use quote::{ToTokens, quote, quote_spanned};
 use syn::{Expr, ExprLit, ExprUnary, Lit, UnOp};
 
 use crate::args::{
-    Arguments, Grammar, Key, Name, end_argument, given, is_option, parse_all, parse_name,
+    Arguments, Grammar, Name, end_argument, given, is_option, parse_all, parse_name,
 };
 use crate::report::Errors;
 use crate::runtime::{Runtime, Site, at, emit};
@@ -13,43 +13,34 @@ use crate::strategy::By;
 
 const REGION: Grammar = Grammar {
     subject: "profile_region!",
-    keys: &[
-        Key::By,
-        Key::Track,
-        Key::Wait,
-        Key::Pin,
-        Key::Value,
-        Key::Unit,
-        Key::Recorder,
-        Key::Crate,
-    ],
-    refused: &[(Key::Name, "its name comes first, without `name =`")],
+    keys: &["by", "track", "wait", "pin", "value", "unit", "recorder", "crate"],
+    refused: &[("name", "its name comes first, without `name =`")],
 };
 
 const START: Grammar = Grammar {
     subject: "region_start!",
-    keys: &[Key::By, Key::Track, Key::Recorder, Key::Crate],
+    keys: &["by", "track", "recorder", "crate"],
     refused: &[
-        (Key::Name, "its name comes first, without `name =`"),
-        (Key::Value, "the value is given at the end, `region_end!(token, value = ..)`"),
-        (Key::Unit, "a region with a unit is a `profile_region!`"),
+        ("name", "its name comes first, without `name =`"),
+        ("value", "the value is given at the end, `region_end!(token, value = ..)`"),
+        ("unit", "a region with a unit is a `profile_region!`"),
     ],
 };
 
 const END: Grammar = Grammar {
     subject: "region_end!",
-    keys: &[Key::Value, Key::Crate],
+    keys: &["value", "crate"],
     refused: &[
-        (Key::By, "the token knows who records"),
-        (Key::Track, "the token knows its track"),
-        (Key::Recorder, "the token knows its recorder"),
+        ("by", "the token knows who records"),
+        ("track", "the token knows its track"),
+        ("recorder", "the token knows its recorder"),
     ],
 };
 
 const RECORDER: Grammar = Grammar {
     subject: "recorder!",
-    keys: &[Key::Crate],
-    refused: &[(Key::Recorder, "it gives the one that is in scope")],
+    keys: &["crate"],
+    refused: &[("recorder", "it gives the one that is in scope")],
 };
 
 /// The recorder that an annotation uses: the one that was named, or the hidden one.
@@ -132,7 +123,7 @@ fn has_no_value(block: &Group) -> bool {
     }
 }
 
-/// The expression that stamps the begin and gives the guard.
+/// The expression that stamps the begin and returns the guard.
 fn begin_region(arguments: &Arguments, name: &Name, runtime: &Runtime) -> TokenStream {
     let private = runtime.private();
     let payload = match given(arguments.value.as_ref()) {
@@ -148,8 +139,7 @@ fn begin_region(arguments: &Arguments, name: &Name, runtime: &Runtime) -> TokenS
     begin(arguments, name, runtime, call)
 }
 
-/// A value as it was given; of a number that is written out without a type the narrow one for which the
-/// record of its region has buffer.
+/// A value as it was given; a literal without a type gets the narrow type that fits its region's record.
 fn narrowed(value: &Expr) -> TokenStream {
     let number = |expression: &Expr| match expression {
         Expr::Lit(ExprLit { lit: Lit::Int(number), .. }) if number.suffix().is_empty() => {
@@ -208,7 +198,7 @@ fn begin(
     })
 }
 
-/// What stands between the braces of the block form.
+/// The statements of the block form.
 fn region_block(
     arguments: &Arguments,
     begin: &TokenStream,
@@ -218,7 +208,7 @@ fn region_block(
     let private = runtime.private();
     let statements = block.stream();
     let pins: Vec<Expr> = given(arguments.pin.as_ref()).cloned().unwrap_or_default();
-    // A block without a value is a mistake that has been reported; no second one follows from it.
+    // A block without a value was reported already.
     let waits = arguments.wait.is_some() && !has_no_value(block);
     if pins.is_empty() && !waits {
         return emit!(let __profiler_region = #begin; #statements);
@@ -236,9 +226,9 @@ fn region_block(
     } else {
         emit!(#private::Region::end(__profiler_region);)
     };
-    // Pinned three times: before the begin stamp, so that what the variables hold on entry is worked
-    // out outside; after it, so that the block's work on them stays after it; and before the end
-    // stamp. A block that never ends leaves nothing to do there; rustc would say so to the user.
+    // Pinned three times: before the begin stamp, so that the variables' values on entry are computed
+    // outside; after it, so that the block's work on them stays after it; and before the end stamp. If the
+    // block never ends, rustc would warn about that code.
     emit! {
         #pin
         let __profiler_region = #begin;
@@ -311,7 +301,7 @@ pub(crate) fn expand_recorder(tokens: TokenStream) -> TokenStream {
     with_mistakes(errors, runtime.hidden_recorder())
 }
 
-/// An expression, or the expression after the mistakes that were made in it.
+/// The expression, after its mistakes, if there are any.
 pub(crate) fn with_mistakes(errors: Errors, expression: TokenStream) -> TokenStream {
     if errors.any() {
         let mistakes = errors.into_tokens();

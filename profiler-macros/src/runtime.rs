@@ -8,9 +8,8 @@ use syn::{Expr, LitStr, Path};
 use crate::args::Buffer;
 use crate::strategy::By;
 
-/// Quotes with the hygiene of `macro_rules!`: locals are invisible to the user's code and the
-/// user's locals to them, so that nothing can be captured in either direction. The hygiene does not
-/// cover items: a pattern `value` would be the user's `const value`. So locals begin with
+/// Quotes with the hygiene of `macro_rules!`: locals of the macro and of the user do not see each other. The
+/// hygiene does not cover items: a pattern `value` would be the user's `const value`. So locals begin with
 /// `__profiler_`.
 macro_rules! emit {
     ($($tokens:tt)*) => {
@@ -19,12 +18,12 @@ macro_rules! emit {
 }
 pub(crate) use emit;
 
-/// The name of the recorder that `#[profiled]` puts in scope. Where it is not in scope rustc quotes
-/// it, so the name is the message.
+/// The name of the recorder that `#[profiled]` puts in scope. If it is not in scope, rustc quotes it, so the
+/// name is the message.
 pub(crate) const HIDDEN_RECORDER: &str =
     "no_recorder_in_scope__mark_this_fn_profiled_or_pass_recorder";
 
-/// Where the runtime is: `::profiler_device`, or what `crate = path` says.
+/// The path of the runtime: `::profiler_device`, or that of `crate = path`.
 pub(crate) struct Runtime(Option<TokenStream>);
 
 impl Runtime {
@@ -32,7 +31,7 @@ impl Runtime {
         Self(path.map(ToTokens::to_token_stream))
     }
 
-    /// A copy of the recorder that an expression gives, by value or after references.
+    /// A copy of the recorder that an expression gives, by value or by reference.
     pub(crate) fn copied(&self, recorder: &Expr) -> TokenStream {
         let private = self.private();
         let here = at(recorder);
@@ -48,7 +47,7 @@ impl Runtime {
         emit!(#private::Recorder::copied(&#hidden))
     }
 
-    /// The statement that makes of the recorder in a variable that of the site in `__profiler_site`.
+    /// The statement that turns the recorder in a variable into that of the site in `__profiler_site`.
     pub(crate) fn at_site(&self, recorder: &Ident) -> TokenStream {
         let root = self.root();
         emit!(#root::__at!(#recorder, __profiler_site);)
@@ -59,12 +58,12 @@ impl Runtime {
         self.0.clone().unwrap_or_else(|| emit!(::profiler_device))
     }
 
-    /// The module of what macros expand into.
+    /// The module with the code that macros expand into.
     pub(crate) fn private(&self) -> TokenStream {
         self.private_at(Span::mixed_site())
     }
 
-    /// Likewise, for calls about which the compiler's own messages should stand at `here`.
+    /// Likewise; the compiler's messages about calls stand at `here`.
     pub(crate) fn private_at(&self, here: Span) -> TokenStream {
         match &self.0 {
             None => quote_spanned!(here=> ::profiler_device::__private),
@@ -72,7 +71,7 @@ impl Runtime {
         }
     }
 
-    /// A track field from `track = expr`: 0, the warp's own track, where there is none.
+    /// A track field from `track = expr`; without one 0, the warp's own track.
     pub(crate) fn track(&self, number: Option<&Expr>) -> TokenStream {
         match number {
             None => emit!(0),
@@ -96,12 +95,12 @@ pub(crate) struct Site<'a> {
     /// `max_threads`, `min_blocks`, `max_registers`.
     pub(crate) bounds: [Option<&'a Expr>; 3],
     pub(crate) names: &'a [LitStr],
-    /// Whether it is there whichever names the build selects.
+    /// Whether it is kept, whatever names the build selects.
     always: bool,
 }
 
 impl<'a> Site<'a> {
-    /// A site with all else empty.
+    /// A site with everything else empty.
     pub(crate) fn new(kind: &'static str, name: impl Into<String>) -> Self {
         Self {
             kind,
@@ -128,7 +127,7 @@ impl<'a> Site<'a> {
         Self { strategy, ..self }
     }
 
-    /// The expression that leaves the entry behind and gives its `SiteId`.
+    /// The expression that leaves the entry in the PTX and returns its `SiteId`.
     pub(crate) fn tokens(&self, runtime: &Runtime) -> TokenStream {
         let Self { name, names, .. } = self;
         let root = runtime.root();
@@ -179,7 +178,7 @@ impl<'a> Site<'a> {
     }
 }
 
-/// A launch bound of the site table, where 0 stands for "not given" and so cannot be asked for.
+/// A launch bound in the site table; 0 means that none was given.
 fn bound(value: Option<&Expr>) -> TokenStream {
     value.map_or_else(|| emit!(0), ToTokens::to_token_stream)
 }
@@ -205,8 +204,7 @@ pub(crate) fn assert_constant(
     })
 }
 
-/// The place of the user's tokens with the hygiene of [`emit!`], so that the compiler's own messages
-/// about what is built around them stand there.
+/// The place of the user's tokens, with the hygiene of [`emit!`], so that the compiler's messages stand there.
 pub(crate) fn at(tokens: impl Spanned) -> Span {
     Span::mixed_site().located_at(tokens.span())
 }

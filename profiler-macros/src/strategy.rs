@@ -8,7 +8,7 @@ use syn::{Expr, ExprLit, Lit, token};
 use crate::report::{Errors, listed};
 use crate::runtime::{Runtime, Site, assert_constant, emit};
 
-/// What may stand after `by =`, as messages list it.
+/// The values of `by =`, as messages list them.
 const ALLOWED: [&str; 7] =
     ["block", "warp", "warp(n)", "warp_group", "elected", "thread", "when(condition)"];
 
@@ -28,7 +28,7 @@ pub(crate) enum By {
 }
 
 impl By {
-    /// Parses what stands after `by =`. Mistakes in the meaning go to `errors` and give `None`.
+    /// Parses the value of `by =`. Mistakes in the meaning go to `errors` and give `None`.
     pub(crate) fn parse(input: ParseStream, errors: &mut Errors) -> syn::Result<Option<Self>> {
         let expected = listed(ALLOWED);
         let word = Ident::parse_any(input)
@@ -77,8 +77,8 @@ impl By {
         matches!(self, Self::Elected | Self::Thread | Self::When(_))
     }
 
-    /// What must be said of this strategy where the records that it is for refer to no site that knows it.
-    /// The host must know that lanes need buffer, so `site`, to which no record refers, says it.
+    /// The declaration of this strategy for records whose site does not know it. The host must know that lanes
+    /// need buffers, so `site`, which no record refers to, says it.
     pub(crate) fn declared(&self, site: Site<'_>, runtime: &Runtime) -> Option<TokenStream> {
         if self.needs_lanes() {
             let site = site.with_strategy(Some(self)).always().tokens(runtime);
@@ -104,8 +104,7 @@ impl By {
         }
     }
 
-    /// An item that does not compile if a constant is out of range: what the constant is, only the
-    /// compiler knows.
+    /// An item that does not compile if a constant is out of range; only the compiler knows its value.
     pub(crate) fn assertion(&self) -> Option<TokenStream> {
         match self {
             Self::WarpIndex(index) => assert_constant(
@@ -117,7 +116,7 @@ impl By {
         }
     }
 
-    /// The executing thread, as one that records or not; `recorder` is a local variable.
+    /// The `LaneRecorder` of the executing thread; `recorder` is a local variable.
     pub(crate) fn leader(by: Option<&Self>, runtime: &Runtime, recorder: &Ident) -> TokenStream {
         let private = runtime.private();
         let recorder_type = emit!(#private::Recorder);

@@ -1,4 +1,4 @@
-//! What the page and the flame graph cost per region, from a trace in memory to a writer that only counts.
+//! The cost of a page and of a flame graph per region, from a trace in memory to a writer that only counts.
 //!
 //! ```sh
 //! cargo bench -p profiler-report --bench page

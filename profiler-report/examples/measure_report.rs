@@ -16,7 +16,7 @@ use std::time::Instant;
 use profiler_report::{ReportOptions, write_html};
 use tool::Browser;
 
-/// How often each page is written, and opened.
+/// The number of times that each page is written, and opened.
 const REPEATED: usize = 5;
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {

@@ -1,4 +1,4 @@
-//! Bytes that travel in the page: packed small, compressed, and written as text.
+//! Binary data in the page: packed, compressed, and written as text.
 
 use std::io::{self, Write};
 
@@ -26,8 +26,7 @@ pub(crate) fn push_signed(bytes: &mut Vec<u8>, number: i64) {
 /// Bytes between two steps of progress, or more.
 const PIECE_BYTES: usize = 1 << 16;
 
-/// Writes a script element that holds the parts, one after the other, as zlib in base64. It counts so
-/// many steps on the way.
+/// Writes a script element with the parts, one after the other, as zlib in base64. It counts so many steps.
 pub(crate) fn write(
     writer: &mut impl Write,
     id: &str,

@@ -9,14 +9,14 @@ use crate::rows::Rows;
 
 /// More SMs than any GPU has: beyond them, maps and overview stop, and the page says so.
 pub(crate) const MAX_SMS: usize = 1024;
-/// How many rows of the statistics have maps.
+/// The number of rows of the statistics that have maps.
 const MAX_MAPPED_ROWS: usize = 32;
 /// Warps of a block.
 const MAX_WARPS: usize = 32;
-/// Into how many groups of neighbours the blocks of a grid are gathered, if there are more.
+/// The largest number of block groups; blocks of a larger grid are grouped with their neighbours.
 const MAX_BLOCK_GROUPS: u64 = 64;
 
-/// What the pass gathered.
+/// The results of the pass.
 pub(crate) struct Collected {
     pub(crate) axis: Axis,
     /// One for each row of the statistics.
@@ -27,11 +27,11 @@ pub(crate) struct Collected {
     /// For the rows with the most time.
     pub(crate) maps: Vec<RowMaps>,
     pub(crate) overview: Overview,
-    /// What belongs in the timeline.
+    /// The warps of the timeline.
     pub(crate) candidates: Candidates,
 }
 
-/// How often which duration was measured.
+/// Counts of durations.
 pub(crate) struct Histogram {
     /// Bins in each doubling.
     pub(crate) per_doubling: u32,
@@ -73,7 +73,7 @@ impl Histogram {
             return;
         }
         let bin = (ns.log2() * f64::from(self.per_doubling)).floor() as i64;
-        // Shorter than the clock's step is what the cost of recording was subtracted from.
+        // Subtracting the cost of recording can make a duration shorter than the clock's step.
         let missing = (i64::from(self.first) - bin).clamp(0, MAX_BINS as i64) as usize;
         if missing > 0 && self.counts.len() + missing <= 2 * MAX_BINS {
             self.counts.splice(0..0, std::iter::repeat_n(0, missing));
@@ -100,7 +100,7 @@ pub(crate) struct Node {
     pub(crate) count: u64,
     pub(crate) total_ns: f64,
     pub(crate) own_ns: f64,
-    /// Rows and nodes of what lies in it, sorted by the row.
+    /// Rows and nodes below it, sorted by the row.
     below: Vec<(usize, usize)>,
 }
 
@@ -170,7 +170,7 @@ impl Tree {
                 region(row, ns);
             }
         }
-        // Of a warp that never left, the time outside its regions is not known.
+        // If a warp never left, the time outside its regions is not known.
         let Some(exit) = warp.exit else { return };
         let entry = finite(warp.entry.ns);
         let span = (entry, finite(exit.ns).max(entry));
@@ -202,14 +202,14 @@ impl Map {
     }
 }
 
-/// Where the regions of a row were recorded.
+/// The maps of a row.
 pub(crate) struct RowMaps {
     pub(crate) row: usize,
-    /// How many warps a block of the kernel has.
+    /// The number of warps in a block of the kernel.
     pub(crate) warps: usize,
-    /// How many blocks the largest grid of the kernel has.
+    /// The number of blocks in the largest grid of the kernel.
     pub(crate) blocks: u64,
-    /// Into how many groups they are gathered.
+    /// The number of groups of blocks.
     pub(crate) groups: u64,
     /// A cell for each SM.
     pub(crate) by_sm: Map,

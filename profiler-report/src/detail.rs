@@ -32,17 +32,17 @@ const CUT: u64 = 2;
 /// Layers that an item can name; deeper ones are drawn in the last.
 pub(crate) const MAX_LAYERS: usize = 16;
 
-/// What a label names.
+/// The meaning of a label.
 pub(crate) enum Label {
     /// A row of the statistics.
     Row(usize),
     /// A mark.
     Mark(SiteIndex),
-    /// What is in no row.
+    /// An item that is in no row.
     Unknown,
 }
 
-/// The columns, and what they hold.
+/// The packed columns, and their contents.
 pub(crate) struct Detail {
     pub(crate) unit_ns: f64,
     pub(crate) launches: Vec<u8>,
@@ -54,11 +54,11 @@ pub(crate) struct Detail {
     pub(crate) warp_count: usize,
     pub(crate) strip_count: usize,
     pub(crate) item_count: usize,
-    /// Items that belong in the timeline, here or not.
+    /// All items of the timeline, packed or left out.
     pub(crate) item_total: usize,
-    /// Warps that do.
+    /// All warps of the timeline.
     pub(crate) warp_total: usize,
-    /// Of each SM, warps that do and warps that are here.
+    /// The warps of each SM: all, and packed.
     pub(crate) of_sm: Vec<(usize, usize)>,
     /// Whether the last warp lacks items.
     pub(crate) is_cut: bool,
@@ -79,15 +79,15 @@ struct Item {
     flags: u64,
 }
 
-/// What belongs in the timeline.
+/// The warps of the timeline.
 #[derive(Default)]
 pub(crate) struct Candidates {
-    /// Of each SM, the warps that do, as indices into [`Trace::warps`].
+    /// The warps of each SM, as indices into [`Trace::warps`].
     of_sm: Vec<Vec<usize>>,
-    /// Of each SM, when the last of them ended.
+    /// The end of the last warp of each SM.
     finish: Vec<f64>,
     warps: usize,
-    /// Their regions and marks that do.
+    /// Their regions and marks in the window.
     items: usize,
 }
 
@@ -110,8 +110,8 @@ impl Candidates {
     }
 }
 
-/// Packs what the budget allows: SM by SM, the last to finish and the first to finish before the
-/// others, and those spread evenly over the order in which they finished.
+/// Packs as much as the budget allows, SM by SM: first the last and the first to finish, then others spread
+/// evenly over the order in which they finished.
 pub(crate) fn pack(
     source: &impl WarpSource,
     rows: &Rows,
@@ -121,8 +121,8 @@ pub(crate) fn pack(
 ) -> Detail {
     let trace = source.outline();
     let Candidates { mut of_sm, finish, warps, items } = candidates;
-    // Half a day of a trace still has 0.1 ns; what is longer has coarser units, so that all numbers
-    // are exact in a double.
+    // Traces of up to half a day have units of 0.1 ns; longer ones have coarser units, so that all numbers are
+    // exact in a double.
     let unit_ns = (axis.length() / 2f64.powi(50)).max(0.1);
     let mut labels: Vec<Label> = (0..rows.list().len()).map(Label::Row).collect();
     labels.push(Label::Unknown);
@@ -201,7 +201,7 @@ fn spread(finish: &[f64]) -> Vec<usize> {
 }
 
 impl Detail {
-    /// What all columns take.
+    /// The size of all columns.
     pub(crate) fn bytes(&self) -> usize {
         self.launches.len() + self.warps.len() + self.strips.len() + self.items.len()
     }
@@ -289,7 +289,7 @@ impl Detail {
         let mut all: Vec<(Recorder, Vec<Item>)> = Vec::new();
         for strip in strips(warp) {
             let mut items = Vec::with_capacity(strip.len());
-            // When the last region of each layer ends.
+            // The end of the last region in each layer.
             let mut ends: Vec<f64> = Vec::new();
             for region in &strip {
                 let start = finite(region.start.ns);
@@ -312,8 +312,7 @@ impl Detail {
         all
     }
 
-    /// Adds the marks of a warp that lie in the window to the items of their lanes and tracks, of which
-    /// there may be very many.
+    /// Adds the marks of a warp in the window to the items of their lanes and tracks, which may be very many.
     fn add_marks(&mut self, warp: &Warp, axis: Axis, all: &mut Vec<(Recorder, Vec<Item>)>) {
         let recorders = all.iter().map(|(recorder, _)| *recorder);
         let mut places: HashMap<Recorder, usize> = recorders.zip(0..).collect();

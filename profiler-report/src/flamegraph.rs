@@ -7,13 +7,13 @@ use profiler_trace::{StackGroup, WarpSource, write_folded};
 
 use crate::text::legible;
 
-/// Writes an SVG in which each frame is a region within those that it lies in, the kernel at the
-/// bottom, as wide as its time in nanoseconds over all warps, lanes and launches. The trace may be one
-/// in memory or one that is streamed. The writer need not be buffered.
+/// Writes an SVG. Each frame is a region on top of its enclosing regions, with the kernel at the bottom; its
+/// width is its time in nanoseconds over all warps, lanes and launches. The trace may be in memory or
+/// streamed. The writer need not be buffered.
 ///
 /// The frames and their self times are those of
-/// [`Trace::write_folded_to`](profiler_trace::Trace::write_folded_to), which says what they are
-/// if regions cross, have no end, or were recorded by other lanes. Frames with less than a
+/// [`Trace::write_folded_to`](profiler_trace::Trace::write_folded_to), which covers regions that cross,
+/// have no end, or were recorded by other lanes. Frames with less than a
 /// ten-thousandth of all time are left out.
 ///
 /// The image loads nothing. Pointing at a frame shows its figures; opened by itself in a browser, it
@@ -73,7 +73,7 @@ fn draw(folded: &str, options: &mut Options<'_>, writer: impl Write) -> io::Resu
 mod tests {
     use super::*;
 
-    /// What is said of each frame, and where it begins and how wide it is, in nanoseconds.
+    /// The title of each frame, its begin and its width, in nanoseconds.
     fn frames(folded: &str) -> Vec<(String, u64, u64)> {
         let mut svg = Vec::new();
         draw(folded, &mut Options::default(), &mut svg).expect("memory is written");

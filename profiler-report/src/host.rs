@@ -1,4 +1,4 @@
-//! What the host did: rows above those of the GPU in the timeline.
+//! The host's threads: rows above those of the GPU in the timeline.
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -11,24 +11,23 @@ use crate::nesting::finite;
 use crate::overview::Axis;
 use crate::text::things;
 
-/// How many spans a page holds: the longest.
+/// The number of spans in a page: the longest.
 const MAX_SPANS: usize = 20_000;
-/// How much longer than the GPU's time all that the host did may last for the timeline to open with
-/// all of it.
+/// The timeline opens with all spans of the host if they last at most so many times the GPU's time.
 const WIDEST_VIEW: f64 = 4.0;
 
 /// The rows of the host's threads.
 pub(crate) struct Host<'t> {
-    /// How far the timeline reaches; at least over the GPU's time.
+    /// The extent of the timeline; at least the GPU's time.
     limits: Axis,
     threads: Vec<(&'t HostThread, Vec<&'t HostSpan>)>,
     left_out: usize,
-    /// How many spans lie outside of these limits.
+    /// The number of spans outside of these limits.
     outside: usize,
 }
 
 impl<'t> Host<'t> {
-    /// `whole` is the GPU's time in the trace, `axis` what of it the timeline shows.
+    /// `whole` is the GPU's time in the trace, `axis` the part that the timeline shows.
     pub(crate) fn new(
         trace: &'t Trace,
         whole: Axis,
@@ -44,7 +43,7 @@ impl<'t> Host<'t> {
         let outside = trace.host.spans().count() - lengths.len();
         let left_out = lengths.len().saturating_sub(MAX_SPANS);
         lengths.sort_by(|left, right| right.total_cmp(left));
-        // Of spans as long as the shortest that is kept, as many as there is room for.
+        // Of equally long spans at the limit, only as many as fit are kept.
         let shortest = lengths.get(MAX_SPANS).copied().unwrap_or(f64::NEG_INFINITY);
         let mut buffer =
             MAX_SPANS - lengths.iter().take(MAX_SPANS).filter(|ns| **ns > shortest).count();
@@ -66,15 +65,15 @@ impl<'t> Host<'t> {
         Self { limits, threads, left_out, outside }
     }
 
-    /// What the page's script draws: for each thread its spans in order of their begin, each as
-    /// begin, length, index of its name, layer, and of a call that launches, in addition, the launch
-    /// (-1 where it is not known) and how long after the call's begin it began.
+    /// The data of the page's script: for each thread its spans in order of their begin, each as begin,
+    /// length, index of its name, and layer; a call that launches has in addition the launch (-1 if it is
+    /// not known) and its begin from the call's begin.
     pub(crate) fn data(&self, trace: &Trace, axis: Axis) -> Value {
         let mut names: Vec<&str> = Vec::new();
         let mut index: HashMap<&str, usize> = HashMap::new();
         let mut threads = Vec::new();
         for (thread, spans) in &self.threads {
-            // When the last span of each layer ends.
+            // The end of the last span in each layer.
             let mut ends: Vec<f64> = Vec::new();
             let spans = spans.iter().map(|span| {
                 let (start, end) = (start(span), end(span));
@@ -106,7 +105,7 @@ impl<'t> Host<'t> {
         axis.length() <= 0.0 || self.limits.length() <= WIDEST_VIEW * axis.length()
     }
 
-    /// What stands below the timeline about these rows.
+    /// The note below the timeline about these rows.
     pub(crate) fn note(&self, trace: &Trace, axis: Axis) -> Option<String> {
         if trace.host.is_empty() {
             return None;
@@ -125,8 +124,7 @@ impl<'t> Host<'t> {
             note += &format!(" Left out of this page: {spans}, the shortest.");
         }
         if !self.opens_with_all(axis) {
-            note +=
-                " The timeline opens at the kernels; Show all, or 0, shows all that the host did.";
+            note += " The timeline opens at the kernels; Show all, or 0, shows all of the host.";
         }
         Some(note)
     }

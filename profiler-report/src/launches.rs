@@ -1,18 +1,18 @@
-//! When SMs and warps of a launch finished, and how evenly the work lay on them.
+//! The balance of each launch: the finish of its SMs and warps, and the spread of its work.
 
 use profiler_trace::{Launch, Load, Trace, Warp};
 
 use crate::collect::MAX_SMS;
 use crate::nesting::finite;
 
-/// How many launches, the longest, are listed one by one.
+/// The number of launches, the longest, that are listed.
 pub(crate) const MAX_LISTED: usize = 100;
-/// How many of them, the longest, have curves.
+/// The number of launches, the longest, that have curves.
 const MAX_CURVES: usize = 16;
 /// Points of a curve.
 const POINTS: usize = 256;
 
-/// What is known of one launch.
+/// Facts about a launch.
 pub(crate) struct LaunchFacts {
     /// Index into [`Trace::launches`].
     pub(crate) launch: usize,
@@ -22,18 +22,18 @@ pub(crate) struct LaunchFacts {
     /// Warps that never left; they count as if they had left when the launch ended.
     pub(crate) never_left: usize,
     pub(crate) sms: usize,
-    /// Not where the cost of recording was subtracted from each warp by itself: it holds times of several
-    /// warps against each other, and against those of the launch, which are then not on one axis.
+    /// `None` if the cost of recording was subtracted from each warp by itself: times of several warps are
+    /// then not on one axis.
     pub(crate) balance: Option<Balance>,
 }
 
-/// How evenly the work of a launch lay on its SMs, and how it ended.
+/// The spread of a launch over its SMs, and its end.
 pub(crate) struct Balance {
     /// From the moment when the first SM had no warp left to the end of the launch.
     pub(crate) tail_ns: f64,
     /// Share of the time of all its SMs, from start to end, that passed after their last warp had left.
     pub(crate) idle: f64,
-    /// Of the time that an SM had a warp, over its SMs: [`Load::imbalance`].
+    /// [`Load::imbalance`] of the time that its SMs had a warp.
     pub(crate) imbalance: f64,
     pub(crate) curves: Option<Curves>,
 }
@@ -43,7 +43,7 @@ pub(crate) struct Curves {
     /// SM, its last warp's exit in nanoseconds since the launch's start, and the time that its warps
     /// spent on it; the first to finish first.
     pub(crate) finish: Vec<(u32, f64, f64)>,
-    /// How many warps were in the kernel, on average over each of equal stretches of the launch.
+    /// The mean number of warps in the kernel, in equal stretches of the launch.
     pub(crate) active: Vec<f32>,
 }
 
@@ -90,7 +90,7 @@ fn balance(warps: &[Warp], (start, end): (f64, f64), with_curves: bool) -> Balan
     }
     stays.sort_by(|left, right| left.0.cmp(&right.0).then(left.1.total_cmp(&right.1)));
     let mut finish: Vec<(u32, f64, f64)> = Vec::new();
-    // For how long each SM had a warp.
+    // The time that each SM had a warp.
     let mut busy: Vec<f64> = Vec::new();
     for of_sm in stays.chunk_by(|left, right| left.0 == right.0) {
         let (mut last, mut had_any) = (0.0_f64, 0.0);
@@ -119,7 +119,7 @@ fn balance(warps: &[Warp], (start, end): (f64, f64), with_curves: bool) -> Balan
     }
 }
 
-/// How evenly these times are spread.
+/// The spread of these times.
 fn load(times: &[f64]) -> Load {
     let count = times.len() as u64;
     Load {

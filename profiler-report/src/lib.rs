@@ -1,12 +1,12 @@
-//! What profiled GPU kernels recorded, as one HTML page and as a flame graph.
+//! One HTML page, and a flame graph, about a trace of profiled GPU kernels.
 //!
-//! [`write_html`] writes a page that needs neither a network nor a server: figures and tables stand
-//! in it as plain HTML, and scripts of its own draw the distributions, the timeline and the maps.
+//! [`write_html`] writes a page that needs neither a network nor a server: figures and tables are plain
+//! HTML, and the page's own scripts draw the distributions, the timeline and the maps.
 //! [`write_flamegraph`] writes an SVG. Both take a [`Trace`](profiler_trace::Trace) in memory, or a
-//! [`StreamedTrace`](profiler_trace::StreamedTrace), whose warps are decoded as they go.
+//! [`StreamedTrace`](profiler_trace::StreamedTrace), whose warps are decoded on demand.
 //!
-//! What a page holds is bounded, whatever the trace's size: everything but the timeline's regions is
-//! aggregated, and those take what [`ReportOptions::detail_bytes`] allows. The page says what was
+//! The size of a page is bounded, whatever the size of the trace: everything but the timeline's regions is
+//! aggregated, and those take no more than [`ReportOptions::detail_bytes`]. The page says what was
 //! aggregated or left out.
 #![forbid(unsafe_code)]
 
@@ -31,18 +31,17 @@ use profiler_trace::WarpSource;
 
 pub use flamegraph::write_flamegraph;
 
-/// What a page shows.
+/// Options of a page.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ReportOptions {
     /// The page's title; by default the names of the kernels.
     pub title: Option<String>,
     /// The part of the trace that the timeline shows, in nanoseconds on the trace's axis; by default
-    /// all of it. Some of it must be in the time of the kernels. All other figures are about the whole
-    /// trace.
+    /// all of it. It must overlap the time of the kernels. All other figures are about the whole trace.
     pub window: Option<Range<f64>>,
-    /// How many bytes single regions may take in the page before they are compressed. A region takes
-    /// about six. Where they do not suffice, the timeline holds all regions of as many warps as they
-    /// do suffice for, SM by SM, and of the others only what each SM did when.
+    /// The bytes that single regions may take in the page, before compression. A region takes about six. If
+    /// they do not suffice, the timeline holds all regions of as many warps as fit, SM by SM; the others
+    /// appear only in the rows of the SMs.
     pub detail_bytes: usize,
 }
 
@@ -56,12 +55,12 @@ impl Default for ReportOptions {
 /// Writes a page about the trace, which may be one in memory or one that is streamed. The writer need
 /// not be buffered.
 ///
-/// Beside the trace, this holds 8 bytes for each region, for exact quantiles, and the page.
+/// Memory beside the trace: 8 bytes for each region, for exact quantiles, and the page.
 ///
 /// # Errors
 ///
-/// Those of the writer; and [`io::ErrorKind::InvalidInput`] where
-/// [`window`](ReportOptions::window) holds no moment of the trace.
+/// Those of the writer; and [`io::ErrorKind::InvalidInput`] if [`window`](ReportOptions::window) holds no
+/// moment of the trace.
 pub fn write_html(
     trace: &impl WarpSource,
     writer: impl Write,

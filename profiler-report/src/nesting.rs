@@ -1,22 +1,22 @@
-//! Which region lies in which, and how much of its time is its own.
+//! The nesting of regions, and their own time.
 //!
 //! Regions nest within the records of one lane on one track. A region lies in the innermost one that
 //! began no later and ended no earlier; of two that cross, neither lies in the other. Its *own* time
-//! is its duration less what the regions in it cover together, so that time which crossing regions
-//! share is taken from the region around them once. Regions without an end have no duration: they
-//! are passed over, and what lies in them counts as lying in what is around them.
+//! is its duration without the time that the regions in it cover together; time that crossing regions share
+//! is taken from the region around them once. Regions without an end have no duration: they
+//! are skipped, and regions in them count as lying in the region around them.
 //!
-//! The *self time* of folded stacks and flame graphs is another figure: there each moment of a lane is
-//! in one stack, so that time which crossing regions share is that of the one that began last, and here
-//! it is the own time of both. A row of a table says how much of a region holds nothing else of its
-//! kind, and a stack's frames must add up to their root. Where regions nest, both are equal.
+//! The *self time* of folded stacks and flame graphs is another figure: it counts each moment of a lane once,
+//! so that time which crossing regions share belongs to the one that began last; here it is own time of
+//! both. Frames of a stack must add up to their root; rows of a table need not. If regions nest, both are
+//! equal.
 //!
-//! The kernel is around the regions of all lanes and tracks of a warp; its own time is what none of
+//! The kernel is around the regions of all lanes and tracks of a warp; its own time is the time that none of
 //! them covers.
 
 use profiler_trace::{Region, Warp};
 
-/// A moment or length that is none becomes 0.
+/// Replaces a number that is not finite by 0.
 pub(crate) fn finite(ns: f64) -> f64 {
     if ns.is_finite() { ns } else { 0.0 }
 }
@@ -27,12 +27,12 @@ pub(crate) fn span(region: &Region) -> Option<(f64, f64)> {
     region.end.map(|end| (start, finite(end.ns).max(start)))
 }
 
-/// The regions of a warp, parted by lane and track, in order of their begins, those around others
+/// The regions of a warp, by lane and track, in order of their begins, those around others
 /// first.
 pub(crate) fn strips(warp: &Warp) -> Vec<Vec<&Region>> {
     let mut regions: Vec<&Region> = warp.regions.iter().collect();
     let recorder = |region: &Region| (region.lane, region.track);
-    // Stable, and near linear where one lane recorded on one track: that is the order they come in.
+    // Stable, and near linear if one lane recorded on one track: they come in this order.
     regions.sort_by(|left, right| {
         (recorder(left).cmp(&recorder(right)))
             .then(finite(left.start.ns).total_cmp(&finite(right.start.ns)))
@@ -49,9 +49,9 @@ pub(crate) struct Nested<'t> {
     pub(crate) parent: Option<usize>,
     pub(crate) start: f64,
     pub(crate) end: f64,
-    /// What the regions in it cover together.
+    /// The time that the regions in it cover together.
     covered: f64,
-    /// Until when they do.
+    /// The end of that time.
     covered_until: f64,
 }
 
@@ -69,8 +69,8 @@ pub(crate) fn nest<'t>(
     mut stretch: impl FnMut(usize, f64, f64),
 ) -> Vec<Nested<'t>> {
     let mut nested: Vec<Nested<'t>> = Vec::with_capacity(strip.len());
-    // Those that may still hold a later one, in order of their begins, none of which ends after one
-    // before it: what one that ended sooner than a later one could hold, that one holds more closely.
+    // The regions that may still hold a later one, in order of their begins. None ends after one before it: a
+    // region that ends sooner than a later one holds nothing that the later one does not hold more closely.
     let mut open: Vec<usize> = Vec::new();
     for &region in strip {
         let Some((start, end)) = span(region) else { continue };
@@ -161,16 +161,21 @@ mod tests {
 
     #[test]
     fn own_time_is_what_no_inner_region_covers() {
-        let regions = [
+        // Regions that cross take their common time from the outer one once.
+        let crossing = [
             region(1, 0.0, Some(100.0), 0),
-            region(2, 10.0, Some(40.0), 1),
-            region(3, 20.0, Some(25.0), 2),
-            region(2, 50.0, Some(60.0), 1),
+            region(2, 10.0, Some(50.0), 1),
+            region(3, 30.0, Some(70.0), 1),
         ];
-        assert_eq!(
-            of(&regions),
-            [(1, None, 60.0), (2, Some(1), 25.0), (3, Some(2), 5.0), (2, Some(1), 10.0)]
-        );
+        assert_eq!(of(&crossing), [(1, None, 40.0), (2, Some(1), 40.0), (3, Some(1), 40.0)]);
+        // An open region holds nothing, and one without a length finds its place.
+        let open = [
+            region(9, 0.0, None, 0),
+            region(1, 0.0, Some(10.0), 1),
+            region(2, 10.0, Some(10.0), 2),
+            region(3, 10.0, Some(10.0), 1),
+        ];
+        assert_eq!(of(&open), [(1, None, 10.0), (2, Some(1), 0.0), (3, None, 0.0)]);
     }
 
     /// Regions in order, and the parent of each: the last that began before it, has not ended, and does
@@ -212,27 +217,6 @@ mod tests {
             let parents: Vec<_> = nest(&strip, |_, _, _| {}).iter().map(|it| it.parent).collect();
             assert_eq!(parents, tried(&regions), "{regions:#?}");
         }
-    }
-
-    #[test]
-    fn crossing_regions_take_their_common_time_from_the_outer_one_once() {
-        let regions = [
-            region(1, 0.0, Some(100.0), 0),
-            region(2, 10.0, Some(50.0), 1),
-            region(3, 30.0, Some(70.0), 1),
-        ];
-        assert_eq!(of(&regions), [(1, None, 40.0), (2, Some(1), 40.0), (3, Some(1), 40.0)]);
-    }
-
-    #[test]
-    fn open_regions_hold_nothing_and_lengthless_ones_find_their_place() {
-        let regions = [
-            region(9, 0.0, None, 0),
-            region(1, 0.0, Some(10.0), 1),
-            region(2, 10.0, Some(10.0), 2),
-            region(3, 10.0, Some(10.0), 1),
-        ];
-        assert_eq!(of(&regions), [(1, None, 10.0), (2, Some(1), 0.0), (3, None, 0.0)]);
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! What each SM did when, in bins of time: the timeline's view from afar.
+//! The activity of each SM in bins of time: the timeline's view from afar.
 
 use std::ops::Range;
 
@@ -9,9 +9,9 @@ use crate::rows::Rows;
 
 /// Bins of the finer of the two levels.
 pub(crate) const FINE_BINS: usize = 4096;
-/// How many of them make one of the coarser level.
+/// The number of fine bins in a coarse one.
 pub(crate) const FINE_PER_COARSE: usize = 8;
-/// How many rows of the statistics are told apart; the others share one more code.
+/// The number of rows with a code of their own; the others share one more.
 pub(crate) const MAX_CODES: usize = 253;
 
 /// The stretch of time that the timeline shows.
@@ -21,7 +21,7 @@ pub(crate) struct Axis {
     pub(crate) end: f64,
 }
 
-/// How much there is in a trace.
+/// The extent of a trace.
 pub(crate) struct Extent {
     /// From its first to its last moment; 0 to 0 if it is empty.
     pub(crate) axis: Axis,
@@ -46,7 +46,7 @@ impl Extent {
 }
 
 impl Axis {
-    /// What of it lies in the window; `None` if nothing does.
+    /// The part within the window; `None` if there is none.
     pub(crate) fn within(self, window: Option<&Range<f64>>) -> Option<Self> {
         let Some(window) = window else { return Some(self) };
         let cut = Self { start: self.start.max(window.start), end: self.end.min(window.end) };
@@ -61,14 +61,14 @@ impl Axis {
 /// Bins of one level: two bytes a bin, SM after SM.
 #[derive(Default)]
 pub(crate) struct Level {
-    /// Code of what had most of the bin; 0 if nothing ran.
+    /// The code of the row with most time in the bin; 0 if nothing ran.
     pub(crate) codes: Vec<u8>,
-    /// How many lanes were at work on average.
+    /// The mean number of lanes at work.
     busy: Vec<f32>,
 }
 
 impl Level {
-    /// How busy each bin was, in 255 steps of the busiest: 0 only if nothing ran.
+    /// The activity of each bin, in 255 steps of the busiest: 0 only if nothing ran.
     pub(crate) fn shades(&self) -> Vec<u8> {
         let most = self.busy.iter().copied().fold(0.0, f32::max);
         let shade = |&busy: &f32| if busy > 0.0 { (busy / most * 255.0).ceil() as u8 } else { 0 };
@@ -76,7 +76,7 @@ impl Level {
     }
 }
 
-/// What each SM did when.
+/// The activity of each SM over time.
 pub(crate) struct Overview {
     axis: Axis,
     /// The code of each row of the statistics: from 1, in order of their total time.
@@ -131,7 +131,7 @@ impl Overview {
         }
     }
 
-    /// Turns what was added into the bins of one SM.
+    /// Turns the added stretches into the bins of one SM.
     pub(crate) fn finish_sm(&mut self) {
         let codes = self.codes;
         for bin in self.time.chunks_exact(codes) {
@@ -148,7 +148,7 @@ impl Overview {
         self.discard_sm();
     }
 
-    /// Forgets what was added.
+    /// Forgets the added stretches.
     pub(crate) fn discard_sm(&mut self) {
         if self.is_touched {
             self.time.fill(0.0);

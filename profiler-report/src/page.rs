@@ -1,4 +1,4 @@
-//! The page: what stands where.
+//! The page, section by section.
 
 use std::collections::HashSet;
 use std::io::{self, BufWriter, Write};
@@ -28,17 +28,17 @@ const SCRIPTS: [&str; 8] = [
     include_str!("../assets/main.js"),
 ];
 
-const ABOUT_BALANCE: &str = "Imbalance: the share of the time of the busiest SM in which the others had no \
-    warp, on average; 0 % where all SMs that had warps are even, 100 % where one did everything. Tail: from \
-    the moment when the first SM had no warp left to the end. SM idle: share of all those SMs' time that \
-    passed after their last warp had left. Where only some of a launch's warps were recorded, as the table \
-    says, all of this is about these. Choose a launch to see it.";
+const ABOUT_BALANCE: &str = "Imbalance: the share of the busiest SM's time in which the others had no warp, on \
+    average; 0 % if all SMs that had warps are even, 100 % if one did everything. Tail: from the moment when \
+    the first SM had no warp left to the end. SM idle: the share of these SMs' time after their last warp \
+    had left. If only some of a launch's warps were recorded, as the table says, the figures are of these. \
+    Choose a launch to see it.";
 const BALANCE_NOT_KNOWN: &str = "The cost of recording was subtracted from the times of each warp by \
-    itself, so that times of several warps are not on one axis any more. Imbalance, tail and idle time hold \
-    such times against each other and are not here: write the page without subtracting the cost to see \
-    them. Kernel times are as they were recorded. Choose a launch to see it in the timeline.";
+    itself, so that times of several warps are not on one axis any more. Imbalance, tail and idle time \
+    compare such times and are left out: write the page without subtracting the cost to see them. Kernel \
+    times are as they were recorded. Choose a launch to see it in the timeline.";
 
-/// The names of the kernels of which a warp recorded.
+/// The names of the kernels that recorded.
 pub(crate) fn kernels(trace: &Trace) -> String {
     let mut kernels: Vec<SiteIndex> = Vec::new();
     let mut known: HashSet<SiteIndex> = HashSet::new();
@@ -111,8 +111,8 @@ pub(crate) fn write(
         "regions-section",
         "Regions",
         "Durations of all regions that have an end. Share is the part of their time in the kernel \
-        that warps spend in the region, of those that could record it. Choose a region to see its \
-        distribution.",
+        that warps spend in the region; warps that could not record it do not count. Choose a region to \
+        see its distribution.",
     )?;
     tables::regions(out, trace, &rows)?;
     out.write_all(b"<figure id=\"distribution\"></figure>\n</section>\n")?;
@@ -140,9 +140,9 @@ pub(crate) fn write(
         "nesting-section",
         "Nesting",
         "Regions within regions, over all warps and launches. \
-        Own time is what no region within covers, by nesting on one lane and track; where several \
-        lanes or tracks of a warp record at once, or regions cross, each counts. (The self time of \
-        flame graphs and folded stacks is each moment of a lane once.)",
+        Own time is the time that no inner region on the same lane and track covers; if several lanes \
+        or tracks of a warp record at once, or regions cross, each counts. (The self time of flame \
+        graphs and folded stacks counts each moment of a lane once.)",
     )?;
     tables::nesting(out, &collected.tree, &rows)?;
     out.write_all(b"</section>\n")?;
@@ -180,7 +180,7 @@ fn header(out: &mut impl Write, trace: &Trace, title: &str) -> io::Result<()> {
     )
 }
 
-/// What is missing or wrong comes before any figure.
+/// Losses and diagnostics, which come before all figures.
 fn losses(out: &mut impl Write, trace: &Trace) -> io::Result<()> {
     let (recorded, lost) = (trace.recorded(), trace.lost());
     let diagnostics = &trace.diagnostics;
@@ -266,7 +266,7 @@ fn timeline(
 ) -> io::Result<()> {
     let kernels = if trace.host.is_empty() { "" } else { ", k the kernels" };
     let about = format!(
-        "Each SM's row shows what its warps did most of the time; open it to see them. Drag or the \
+        "Each SM's row shows the region in which its warps spent most time; open it to see them. Drag or the \
          arrow keys move, + and \u{2212} (or the wheel with Ctrl) zoom, 0 shows all{kernels}, Enter \
          opens an SM."
     );
@@ -285,9 +285,9 @@ fn timeline(
         let here = detail.of_sm.iter().filter(|of| of.1 > 0).count() as u64;
         let budget = detail.bytes() as f64 / f64::from(1 << 20);
         notes.push(format!(
-            "Left out of this page: {} of {} and {} of {}. What is here, {} (beginning with the last \
-             and the first to finish), takes the {budget:.1} MiB that were given to it. All warps are \
-             in the SMs' rows and in all other figures.{}",
+            "Left out of this page: {} of {} and {} of {}. The page has {}, beginning with the last and the \
+             first to finish, in its {budget:.1} MiB for regions. All warps are in the SMs' rows and in all \
+             other figures.{}",
             count(items - detail.item_count as u64),
             things(items, "region or mark", "regions and marks"),
             count(warps - detail.warp_count as u64),
@@ -304,8 +304,8 @@ fn timeline(
         ));
     }
     notes.push(format!(
-        "SMs' rows are aggregated into {FINE_BINS} bins of {}: the colour is what most time was spent \
-         in, its strength how many lanes were at work.",
+        "SMs' rows are aggregated into {FINE_BINS} bins of {}: the colour is the region with most time, \
+         its strength the number of lanes at work.",
         duration(collected.axis.length() / FINE_BINS as f64)
     ));
     notes.extend(host.note(trace, collected.axis));
@@ -314,7 +314,7 @@ fn timeline(
     }
     if collected.overview.codes().len() > MAX_CODES {
         notes.push(format!(
-            "Rows of SMs tell the {MAX_CODES} regions with the most time apart; others share a colour."
+            "Rows of SMs have colours for the {MAX_CODES} regions with the most time; others share one."
         ));
     }
     if !trace.edges.is_empty() {
@@ -418,7 +418,7 @@ fn data(
     })
 }
 
-/// Writes what is compressed; the regions, which take nearly all of that time, in so many steps.
+/// Writes the compressed parts. The regions, which take nearly all of that time, count so many steps.
 fn blobs(
     out: &mut impl Write,
     collected: &Collected,

@@ -1,8 +1,8 @@
-//! The rows of the statistics, by which all parts of a page name what they are about.
+//! The rows of the statistics, which all parts of a page refer to.
 
 use profiler_trace::{SiteIndex, SiteStats, Stats, StatsQuery, WarpSource};
 
-/// The statistics by name, and which row a record counts in.
+/// The statistics by name, and the row of each site.
 pub(crate) struct Rows {
     pub(crate) stats: Stats,
     /// In order of kernel and site.

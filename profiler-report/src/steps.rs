@@ -1,21 +1,21 @@
-//! How many steps a page takes, so that all of them are known before the first is done.
+//! The number of steps that a page takes, known before the first is done.
 //!
-//! A step is a warp that is gone through once, which for a region takes some 25 ns. What takes longer
-//! than that counts as several, by how long it took for 10^6 and for 10^7 regions.
+//! A step is one pass over a warp, some 25 ns a region. Slower work counts as several steps, by its time for
+//! 10^6 and for 10^7 regions.
 
 use profiler_trace::Trace;
 
-/// What statistics count for each warp.
+/// Steps of the statistics for each warp.
 const STATISTICS: usize = 4;
-/// What a warp counts where everything but the statistics and the single regions is gathered.
+/// Steps for each warp of gathering everything but the statistics and the single regions.
 pub(crate) const COLLECT_SIXTEENTHS: u64 = 16 * COLLECT as u64;
 const COLLECT: usize = 4;
-/// How many regions can be gone through while one is packed and compressed.
+/// Regions that one pass covers in the time of packing and compressing one.
 const PACK: u128 = 16;
-/// What a region takes in a page before it is compressed.
+/// Bytes of a region in a page, before compression.
 const REGION_BYTES: u64 = 5;
 
-/// Steps for the extent of the trace, its statistics, and what is gathered.
+/// Steps for the extent of the trace, its statistics, and gathering.
 pub(crate) fn of_warps(trace: &Trace) -> usize {
     trace.warps.len().saturating_mul(1 + STATISTICS + COLLECT)
 }

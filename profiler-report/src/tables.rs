@@ -10,10 +10,10 @@ use crate::launches::LaunchFacts;
 use crate::rows::Rows;
 use crate::text::{count, digits, duration, escape, extent, percent, things};
 
-/// How many rows the table of nested regions has at most.
+/// The largest number of rows in the table of nested regions.
 const MAX_NESTED: usize = 500;
 
-/// Where a site is in the source.
+/// The place of a site in the source.
 pub(crate) fn place(site: Option<&Site>) -> String {
     site.filter(|site| !site.file.is_empty())
         .map_or_else(String::new, |site| format!("{}:{}:{}", site.file, site.line, site.column))
@@ -24,34 +24,37 @@ fn cell(writer: &mut impl Write, value: f64, text: &str) -> io::Result<()> {
     write!(writer, "<td class=\"n\" data-value=\"{value}\">{}</td>", escape(text))
 }
 
-fn times(row: &SiteStats) -> [(&'static str, f64); 7] {
+fn times(row: &SiteStats) -> [f64; 7] {
     let Summary { total, mean, p50, p95, p99, max, standard_deviation, .. } = row.ns;
-    [
-        ("total", total),
-        ("mean", mean),
-        ("std dev", standard_deviation),
-        ("p50", p50),
-        ("p95", p95),
-        ("p99", p99),
-        ("max", max),
-    ]
+    [total, mean, standard_deviation, p50, p95, p99, max]
 }
+
+/// Begins a table. Columns of numbers have a `#` before their titles.
+fn open(writer: &mut impl Write, id: &str, label: &str, columns: &[&str]) -> io::Result<()> {
+    write!(
+        writer,
+        "<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"{label}\">\
+         <table id=\"{id}\"><thead><tr>"
+    )?;
+    for column in columns {
+        match column.strip_prefix('#') {
+            Some(title) => write!(writer, "<th scope=\"col\" class=\"n\">{title}</th>")?,
+            None => write!(writer, "<th scope=\"col\">{column}</th>")?,
+        }
+    }
+    writer.write_all(b"</tr></thead><tbody>")
+}
+
+/// The end of a table.
+const CLOSE: &[u8] = b"</tbody></table></div>\n";
 
 /// One row for each kernel and each region in it.
 pub(crate) fn regions(writer: &mut impl Write, trace: &Trace, rows: &Rows) -> io::Result<()> {
     let has_values = rows.list().iter().any(|row| row.throughput.is_some());
-    writer.write_all(
-        b"<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"Statistics of regions\">\
-          <table id=\"regions\"><thead><tr><th scope=\"col\">region</th>\
-          <th scope=\"col\">distribution</th><th scope=\"col\" class=\"n\">count</th>",
-    )?;
-    for title in ["total", "mean", "std dev", "p50", "p95", "p99", "max", "share"] {
-        write!(writer, "<th scope=\"col\" class=\"n\">{title}</th>")?;
-    }
-    if has_values {
-        writer.write_all(b"<th scope=\"col\" class=\"n\">throughput</th>")?;
-    }
-    writer.write_all(b"</tr></thead><tbody>")?;
+    let mut columns = vec!["region", "distribution", "#count"];
+    columns.extend(["#total", "#mean", "#std dev", "#p50", "#p95", "#p99", "#max", "#share"]);
+    columns.extend(has_values.then_some("#throughput"));
+    open(writer, "regions", "Statistics of regions", &columns)?;
     for (at, row) in rows.list().iter().enumerate() {
         let is_kernel = row.site == row.kernel;
         let class = if is_kernel { "kernel" } else { "region" };
@@ -68,7 +71,7 @@ pub(crate) fn regions(writer: &mut impl Write, trace: &Trace, rows: &Rows) -> io
         }
         write!(writer, "</th><td class=\"spark\" data-row=\"{at}\"></td>")?;
         cell(writer, row.count as f64, &count(row.count))?;
-        for (_, ns) in times(row) {
+        for ns in times(row) {
             let text = if row.count == 0 { "–".to_owned() } else { duration(ns) };
             cell(writer, ns, &text)?;
         }
@@ -90,31 +93,24 @@ pub(crate) fn regions(writer: &mut impl Write, trace: &Trace, rows: &Rows) -> io
         }
         writer.write_all(b"</tr>")?;
     }
-    writer.write_all(b"</tbody></table></div>\n")
+    writer.write_all(CLOSE)
 }
 
 /// One row for each mark of each kernel.
 pub(crate) fn marks(writer: &mut impl Write, trace: &Trace, marks: &[MarkStats]) -> io::Result<()> {
-    writer.write_all(
-        b"<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"Statistics of marks\">\
-          <table id=\"marks\"><thead><tr><th scope=\"col\">mark</th><th scope=\"col\">kernel</th>\
-          <th scope=\"col\" class=\"n\">count</th>",
-    )?;
-    type Figure = fn(&Summary) -> f64;
-    let figures: [(&str, Figure); 8] = [
-        ("sum", |of| of.total),
-        ("mean", |of| of.mean),
-        ("std dev", |of| of.standard_deviation),
-        ("min", |of| of.min),
-        ("p50", |of| of.p50),
-        ("p95", |of| of.p95),
-        ("p99", |of| of.p99),
-        ("max", |of| of.max),
+    let figures: [fn(&Summary) -> f64; 8] = [
+        |of| of.total,
+        |of| of.mean,
+        |of| of.standard_deviation,
+        |of| of.min,
+        |of| of.p50,
+        |of| of.p95,
+        |of| of.p99,
+        |of| of.max,
     ];
-    for (title, _) in figures {
-        write!(writer, "<th scope=\"col\" class=\"n\">{title}</th>")?;
-    }
-    writer.write_all(b"<th scope=\"col\">unit</th></tr></thead><tbody>")?;
+    let mut columns = vec!["mark", "kernel", "#count"];
+    columns.extend(["#sum", "#mean", "#std dev", "#min", "#p50", "#p95", "#p99", "#max", "unit"]);
+    open(writer, "marks", "Statistics of marks", &columns)?;
     for mark in marks {
         let site = |site: SiteIndex| trace.sites.get(site.0 as usize);
         let kernel = site(mark.kernel).map_or("unknown", |site| &site.name);
@@ -126,7 +122,7 @@ pub(crate) fn marks(writer: &mut impl Write, trace: &Trace, marks: &[MarkStats])
             escape(kernel),
         )?;
         cell(writer, mark.count as f64, &count(mark.count))?;
-        for (_, figure) in figures {
+        for figure in figures {
             match &mark.values {
                 Some(values) => cell(writer, figure(values), &digits(figure(values)))?,
                 None => writer.write_all(b"<td class=\"n\"></td>")?,
@@ -134,7 +130,7 @@ pub(crate) fn marks(writer: &mut impl Write, trace: &Trace, marks: &[MarkStats])
         }
         write!(writer, "<td>{}</td></tr>", escape(mark.unit.as_deref().unwrap_or_default()))?;
     }
-    writer.write_all(b"</tbody></table></div>\n")
+    writer.write_all(CLOSE)
 }
 
 /// Launches and how they ended.
@@ -152,17 +148,12 @@ pub(crate) fn launches(
             count(shown as u64)
         )?;
     }
-    writer.write_all(
-        b"<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"Launches\">\
-          <table id=\"launches\"><thead><tr><th scope=\"col\">launch</th><th scope=\"col\">grid</th>\
-          <th scope=\"col\">block</th>",
-    )?;
-    let of_balance: &[&str] =
-        if trace.cost_subtracted { &[] } else { &["imbalance", "tail", "SM idle"] };
-    for title in ["starts at", "kernel time", "warps", "SMs"].iter().chain(of_balance) {
-        write!(writer, "<th scope=\"col\" class=\"n\">{title}</th>")?;
+    let mut columns =
+        vec!["launch", "grid", "block", "#starts at", "#kernel time", "#warps", "#SMs"];
+    if !trace.cost_subtracted {
+        columns.extend(["#imbalance", "#tail", "#SM idle"]);
     }
-    writer.write_all(b"</tr></thead><tbody>")?;
+    open(writer, "launches", "Launches", &columns)?;
     for facts in facts {
         let launch = &trace.launches[facts.launch];
         let name = trace.sites.get(launch.kernel.0 as usize).map_or("unknown", |site| &site.name);
@@ -190,7 +181,7 @@ pub(crate) fn launches(
         cell(writer, length, &duration(length))?;
         let warps = match launch.unrecorded_warps() {
             0 => count(facts.warps as u64),
-            // What is said of balance and tail is about these alone.
+            // Balance and tail are about these alone.
             others => format!(
                 "{} of {}",
                 count(facts.warps as u64),
@@ -206,7 +197,7 @@ pub(crate) fn launches(
         }
         writer.write_all(b"</tr>")?;
     }
-    writer.write_all(b"</tbody></table></div>\n")
+    writer.write_all(CLOSE)
 }
 
 /// Regions within regions.
@@ -214,13 +205,8 @@ pub(crate) fn nesting(writer: &mut impl Write, tree: &Tree, rows: &Rows) -> io::
     let children = tree.children();
     let total = |list: &[usize]| list.iter().map(|&at| tree.nodes[at].total_ns).sum::<f64>();
     let whole = total(&children[tree.nodes.len()]);
-    writer.write_all(
-        b"<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"Nesting of regions\">\
-          <table id=\"nesting\"><thead><tr><th scope=\"col\">region</th>\
-          <th scope=\"col\" class=\"n\">count</th><th scope=\"col\" class=\"n\">total</th>\
-          <th scope=\"col\" class=\"n\">own</th><th scope=\"col\">total, and own within it</th>\
-          </tr></thead><tbody>",
-    )?;
+    let columns = ["region", "#count", "#total", "#own", "total, and own within it"];
+    open(writer, "nesting", "Nesting of regions", &columns)?;
     // Depth first, without recursion: a kernel may nest thousands deep.
     let mut rest: Vec<(usize, usize)> =
         children[tree.nodes.len()].iter().rev().map(|&at| (at, 0)).collect();
@@ -252,7 +238,7 @@ pub(crate) fn nesting(writer: &mut impl Write, tree: &Tree, rows: &Rows) -> io::
             share(node.own_ns),
         )?;
     }
-    writer.write_all(b"</tbody></table></div>\n")?;
+    writer.write_all(CLOSE)?;
     if tree.nodes.len() > shown {
         let left = things((tree.nodes.len() - shown) as u64, "row", "rows");
         write!(writer, "<p class=\"note\">{left} left out.</p>")?;

@@ -1,8 +1,8 @@
-//! Figures as people read them, and text that is safe in HTML.
+//! Figures for people, and text that is safe in HTML.
 
 pub(crate) use profiler_trace::units::{digits, duration};
 
-/// A share of one.
+/// A share, in per cent.
 pub(crate) fn percent(share: f64) -> String {
     format!("{} %", digits(share * 100.0))
 }
@@ -43,7 +43,7 @@ pub(crate) fn legible(text: &str) -> String {
     text.replace(is_forbidden, "\u{fffd}")
 }
 
-/// Text that stands for itself between tags and in quoted attributes, and is [`legible`].
+/// Text that is safe between tags and in quoted attributes, and [`legible`].
 pub(crate) fn escape(text: &str) -> String {
     let mut safe = String::with_capacity(text.len());
     for character in legible(text).chars() {
@@ -59,7 +59,7 @@ pub(crate) fn escape(text: &str) -> String {
     safe
 }
 
-/// JSON that may stand in a script element: no `<`, so that none of it looks like a tag or comment.
+/// JSON that is safe in a script element: without `<`, nothing looks like a tag or a comment.
 pub(crate) fn script_json(value: &serde_json::Value) -> String {
     value.to_string().replace('<', "\\u003c").replace('>', "\\u003e").replace('&', "\\u0026")
 }

@@ -1,7 +1,7 @@
-//! What a real browser makes of a page.
+//! Pages in a real browser.
 //!
-//! Where no browser is installed, every test is listed as ignored, with a line that says how to
-//! install one; with `PROFILER_REQUIRE_TOOLS=1` that is a failure.
+//! Without a browser, every test is ignored, with a line that says how to install one; with
+//! `PROFILER_REQUIRE_TOOLS=1` that is a failure.
 
 #[path = "browser/balance.rs"]
 mod balance;
@@ -53,12 +53,10 @@ const TESTS: &[(&str, Test)] = &[
     ("the_page_is_as_wide_as_its_window_and_its_controls_have_names", fit::page_fits),
     ("labels_of_a_distribution_are_whole", fit::labels_fit),
     ("maps_tell_means_and_colour_them_block_by_block", maps::single_blocks),
-    ("maps_tell_means_and_colour_them_where_blocks_are_gathered", maps::gathered_blocks),
     ("balance_and_tail_are_those_of_the_trace", balance::figures_and_curves),
     ("columns_sort_by_their_figures_both_ways", sorting::columns_sort),
     ("a_distribution_counts_every_duration_in_its_bin", distribution::bins_count),
     ("a_window_shows_the_regions_in_it_and_no_others", window::window_shows_its_regions),
-    ("a_window_makes_buffer_for_what_the_whole_has_none_for", window::window_makes_buffer),
 ];
 
 fn main() -> ExitCode {

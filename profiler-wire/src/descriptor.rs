@@ -47,7 +47,7 @@ pub const FLAG_LANES: u32 = 2;
 pub const SHARDS_PER_SM: u32 = 4;
 /// Bytes between two claim counters, so that no two share a cache line.
 pub const CLAIM_STRIDE: u32 = 128;
-/// Where a cursor stops: a multiple of both steps, from which one more does not wrap.
+/// The largest cursor: a multiple of both steps, to which one more step can be added without wrapping.
 pub const CURSOR_MAX: u32 = u32::MAX - (2 * LANE_STEP - 1);
 /// Bytes of a row in the buffer of the other lanes.
 pub const LANE_STEP: u32 = 32 * UNIT_BYTES;
@@ -97,7 +97,7 @@ pub struct Descriptor {
     pub record_limit: u32,
     /// Binary logarithm of the bytes between two buffers of lane 0.
     pub record_shift: u32,
-    /// How many slots there are.
+    /// The number of slots.
     pub slot_count: u32,
     /// Linear slots: the first slot of the next launch; in a capture it may lie after the last one.
     pub slot_base: u32,
@@ -117,7 +117,7 @@ pub struct Descriptor {
     pub warp_mask: u32,
     /// The linear index of the first block that records.
     pub block_first: u32,
-    /// How many blocks record; `u32::MAX` for all.
+    /// The number of blocks that record; `u32::MAX` for all.
     pub block_count: u32,
     /// Every how many-th block records; at least 1.
     pub block_stride: u32,
@@ -131,14 +131,14 @@ pub struct Descriptor {
     pub lost: u64,
 }
 
-/// What warps without a slot, and lanes without a buffer, emitted in vain: three counters of 8 bytes.
+/// Counts of lost units, by warps without a slot and lanes without a buffer: three counters of 8 bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Lost {
     /// Warps that found no slot.
     pub warps: u64,
     /// Units that warps without a slot and lanes without a buffer emitted.
     pub units: u64,
-    /// How many of the units were attachments.
+    /// The number of units that are attachments.
     pub attachments: u64,
 }
 
@@ -250,7 +250,7 @@ pub const fn next_cursor(cursor: u32, step: u32) -> u32 {
     if next < CURSOR_MAX { next } else { CURSOR_MAX }
 }
 
-/// How many units a lane emitted, from its cursor and its step, a power of two.
+/// The number of units that a lane emitted, from its cursor and its step, a power of two.
 #[must_use]
 #[inline(always)]
 pub const fn units(cursor: u32, step: u32) -> u32 {

@@ -4,10 +4,10 @@
 //! and the exit half when lane 0 leaves it; a slot with an entry and no exit belongs to a warp that
 //! never finished.
 //!
-//! Where the host reads while the kernel runs ([`crate::site::Buffer::Host`]), a header may be there in
-//! part: its units of two words, of which each has a word that is never 0 (1, 2, 5 and 6 of the entry
-//! half, 9 and 11 of the exit half), arrive in any order. [`SlotHeader::is_whole`] and
-//! [`ExitHeader::is_whole`] tell. Whoever sees the exit half sees all records that it counts.
+//! If the host reads while the kernel runs ([`crate::site::Buffer::Host`]), only a part of a header may be there:
+//! its units of two words arrive in any order. Each unit has a word that is never 0 (1, 2, 5 and 6 of the entry
+//! half, 9 and 11 of the exit half), so that [`SlotHeader::is_whole`] and [`ExitHeader::is_whole`] can tell. A
+//! reader that sees the exit half sees all records that it counts.
 //!
 //! | word | content |
 //! |---|---|
@@ -43,9 +43,9 @@ pub const EXIT_WORDS: usize = 4;
 pub const MAGIC: u32 = 0x5052_0000;
 /// Word 11 of a slot whose warp has left the kernel.
 pub const EXIT_MARK: u64 = 0x5850_4f46_4c45_5821;
-/// Where lane 0's count of units stops: it never wraps to a small, wrong number.
+/// The largest count of lane 0's units: it stops there, and never wraps to a small, wrong number.
 pub const COUNT_MAX: u32 = CURSOR_MAX / UNIT_BYTES;
-/// Where the count of another lane stops.
+/// The largest count of another lane.
 pub const LANE_COUNT_MAX: u32 = CURSOR_MAX / LANE_STEP;
 
 /// Which clock the ticks of a slot's records are read from.
@@ -86,7 +86,7 @@ pub struct SlotHeader {
     pub warp: u32,
     /// `%smid`.
     pub sm: u32,
-    /// The block's rank in its cluster, where the target has clusters.
+    /// The block's rank in its cluster, if the target has clusters.
     pub cluster_rank: Option<u32>,
     /// The track field (see [`crate::record::track_field`]) of the whole kernel.
     pub track: u32,
@@ -103,7 +103,7 @@ pub struct ExitHeader {
     pub globaltimer: u64,
     /// Units that lane 0 emitted, recorded or lost; stops at [`COUNT_MAX`].
     pub units: u32,
-    /// How many of them were attachments to the unit before.
+    /// The number of them that are attachments to the unit before.
     pub attachments: u32,
 }
 

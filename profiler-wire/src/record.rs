@@ -61,13 +61,13 @@ const TAG_BITS: u32 = 24;
 const TAG_MAX: u32 = (1 << TAG_BITS) - 1;
 const _: () = assert!(SITE_BITS + 4 == TAG_BITS && TICK_BITS + TAG_BITS == u64::BITS);
 
-/// What a unit is; four bits of its stamp.
+/// The kind of a unit; four bits of its stamp.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[repr(u8)]
 pub enum RecordKind {
     /// A region, begin and end in one unit.
     Range = 1,
-    /// The same, with a track.
+    /// A region with a track.
     RangeTracked = 2,
     /// A region with a value of 24 bits that is not negative.
     RangeUnsigned = 3,
@@ -153,7 +153,7 @@ pub const fn stamp(tag: u32, ticks: u64) -> u64 {
 /// A stamp, taken apart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Stamp {
-    /// What the unit is.
+    /// The kind of the unit.
     pub kind: RecordKind,
     /// The site id.
     pub site: u32,

@@ -1,10 +1,9 @@
-//! Which annotations are compiled in: a list of names as one text, which the build step hands to the
-//! compiler in an environment variable, and which kernels read while they are compiled.
+//! The list of annotations that are compiled in: names in one text. The build step passes it to the compiler in
+//! an environment variable, and kernels read it while they are compiled.
 
 use core::fmt::{self, Write};
 
-/// The name of that variable as a literal, for `option_env!`. Where it is not set, every annotation
-/// is compiled in.
+/// The name of that variable as a literal, for `option_env!`. If it is not set, every annotation is compiled in.
 #[macro_export]
 macro_rules! only_variable {
     () => {
@@ -15,9 +14,9 @@ macro_rules! only_variable {
 /// The name of that variable.
 pub const VARIABLE: &str = crate::only_variable!();
 
-/// What ends a name in the list.
+/// The end of a name in the list.
 const END: u8 = b'\n';
-/// What stands before a byte that means something else.
+/// The escape before a byte with another meaning.
 const ESCAPE: u8 = b'\\';
 
 /// Writes a list of names, which may hold any text: each ends in a line feed, and `\\`, `\n` and

@@ -26,7 +26,7 @@
 use crate::WIRE_VERSION;
 use crate::record::SITE_MAX;
 
-/// What a site entry begins with.
+/// The begin of a site entry.
 pub const MAGIC: [u8; 4] = *b"PSIT";
 /// Byte offset of the key.
 pub const KEY_OFFSET: usize = 8;
@@ -41,7 +41,7 @@ pub const KIND_BITS: u32 = 4;
 /// The strategy code that stands for "as the kernel".
 pub const STRATEGY_OF_KERNEL: u16 = 0xffff;
 
-/// What stands at a site.
+/// The kind of a site.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[repr(u8)]
 pub enum SiteKind {
@@ -55,7 +55,7 @@ pub enum SiteKind {
     Signal = 4,
     /// A mark at which an arrow ends.
     Wait = 5,
-    /// A list of region names, of which one is chosen at run time.
+    /// A list of region names; one is chosen at run time.
     Names = 6,
 }
 
@@ -81,7 +81,7 @@ impl SiteKind {
     }
 }
 
-/// Where the records of a kernel go, and in which form.
+/// The buffer of a kernel's records, and their form.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[repr(u8)]
 pub enum Buffer {
@@ -186,9 +186,9 @@ impl Strategy {
 pub struct SiteEntry<'a> {
     /// The wire version of the code that wrote the entry.
     pub version: u32,
-    /// What stands there.
+    /// The kind of the site.
     pub kind: SiteKind,
-    /// Where the records of a kernel go.
+    /// The buffer of a kernel's records.
     pub buffer: Buffer,
     /// [`Strategy::code`], or [`STRATEGY_OF_KERNEL`].
     pub strategy: u16,
@@ -196,7 +196,7 @@ pub struct SiteEntry<'a> {
     pub key: u64,
     /// The id that records hold (of a list: that of its first name).
     pub id: u32,
-    /// How many ids from there on belong to the site.
+    /// The number of ids from there on that belong to the site.
     pub ids: u32,
     /// Line of the source file.
     pub line: u32,
@@ -229,7 +229,7 @@ pub enum Names<'a> {
     Given(&'a [&'a str]),
     /// Names as they lie in an entry, checked by [`SiteEntry::parse`].
     Encoded {
-        /// How many there are.
+        /// The number of names.
         count: u32,
         /// Each a length and that many bytes.
         bytes: &'a [u8],
@@ -237,7 +237,7 @@ pub enum Names<'a> {
 }
 
 impl<'a> Names<'a> {
-    /// How many names there are.
+    /// The number of names.
     #[must_use]
     pub const fn len(&self) -> usize {
         match self {
@@ -461,7 +461,7 @@ pub enum SiteError {
     Kind(u8),
     /// No buffer has this number, or a site that is no kernel names one.
     Buffer {
-        /// What stands at the site.
+        /// The kind of the site.
         kind: SiteKind,
         /// The number.
         buffer: u8,
@@ -470,7 +470,7 @@ pub enum SiteError {
     IdOutOfRange {
         /// The first id.
         id: u32,
-        /// How many ids.
+        /// The number of ids.
         ids: u32,
     },
 }

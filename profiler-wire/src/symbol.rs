@@ -20,7 +20,7 @@ macro_rules! site_marker {
 /// 16, zero until the host fills it. The name ends in the wire version.
 pub const DESCRIPTOR: &str = crate::descriptor_symbol!();
 
-/// What the name of the descriptor of any version begins with; the rest is the version in decimal.
+/// The begin of the descriptor's name in any version; the rest is the version in decimal.
 pub const DESCRIPTOR_PREFIX: &str = "__profiler_descriptor_v";
 
 /// A fragment of the mangled name of every static that holds a site entry.
@@ -37,8 +37,8 @@ pub const BUILD_STAMP: &str = "// profiler-build:";
 /// The kernel that measures what a record costs on the device in use: one parameter, the number of rounds
 /// (`u32`); one block of [`CALIBRATION_WARPS`]. It is a module of its own, which sessions load.
 ///
-/// Each round records, for each of [`CALIBRATION_ELECTIONS`], regions around others, each after a
-/// pause in which nothing is recorded. All pauses take the same time, longer than a record holds up anything after it. The regions around
+/// Each round records, for each of [`CALIBRATION_ELECTIONS`], regions around others, each after a pause
+/// without records. All pauses take the same time, longer than a record delays the next one. The outer regions
 /// are:
 ///
 /// * for each of [`CALIBRATION_ROW_FORMS`], "election form row": [`CALIBRATION_ROW`] records of
@@ -47,19 +47,18 @@ pub const BUILD_STAMP: &str = "// profiler-build:";
 ///   each directly in the one before;
 /// * "election apart": [`CALIBRATION_PAUSES`] pauses and no record;
 /// * for each of [`CALIBRATION_FORMS`], "election form apart": as many pauses, and
-///   [`CALIBRATION_APART`] records of that form: a pause ahead of each, one in it (or after it,
-///   where nothing can be in it), and one after the last.
+///   [`CALIBRATION_APART`] records of that form: a pause before each, one in it (or after it, if nothing
+///   can be in it), and one after the last.
 ///
 /// The records in them are named "election form", as in "elected value"; an anchor has no name.
 pub const CALIBRATION: &str = "__profiler_calibrate_v1";
 
-/// The same for records that go to memory of the host, in another module. It does the same under the same
-/// names. A region is two records, one at its begin and one at its end. What the former takes lies ahead of
-/// the region.
+/// The calibration kernel for records to host memory, in another module, with the same names. A region is two
+/// records, one at its begin and one at its end; the cost of the first lies before the region.
 pub const CALIBRATION_OF_HOST: &str = "__profiler_calibrate_host_v1";
 
-/// The kernel by which a session keeps the clocks of all SMs: no module of the user's has it, and what it
-/// reads stands in a capture as a module of its own, with this kernel as its only site.
+/// The kernel by which a session keeps the clocks of all SMs. It is in no module of the user; a capture has its
+/// readings as a module of their own, with this kernel as its only site.
 pub const CLOCK_KEEPER: &str = "__profiler_keep_clocks";
 
 /// Warps that record at once in the calibration kernel: one for each scheduler of an SM.
@@ -68,14 +67,14 @@ pub const CALIBRATION_WARPS: u32 = 4;
 /// Who records in the calibration kernel: a lane that is known beforehand, or one that is elected.
 pub const CALIBRATION_ELECTIONS: [&str; 2] = ["one-lane", "elected"];
 
-/// What the calibration kernel records: a region, a region with a value in a record of its own, a mark, a
+/// The records of the calibration kernel: a region, a region with a value in a record of its own, a mark, a
 /// reading of both clocks (which has no name).
 pub const CALIBRATION_FORMS: [&str; 4] = ["region", "value", "mark", "anchor"];
 
-/// Those of [`CALIBRATION_FORMS`] that kernels record back to back; the first ones.
+/// The [`CALIBRATION_FORMS`] that kernels record back to back; the first ones.
 pub const CALIBRATION_ROW_FORMS: [&str; 3] = ["region", "value", "mark"];
 
-/// Those of [`CALIBRATION_FORMS`] that can be nested; the first ones.
+/// The [`CALIBRATION_FORMS`] that can be nested; the first ones.
 pub const CALIBRATION_NESTED_FORMS: [&str; 2] = ["region", "value"];
 
 /// Records of a row.

@@ -38,14 +38,10 @@ const NODE_PACKAGES: [&str; 1] = ["webcomponents.js@0.7.24"];
 /// The oldest Node.js that Perfetto's trace processor was seen to run on.
 const NODE_MINIMUM: u32 = 18;
 
-/// Programs that the command line writes for, shells and readers of manuals, by what of them says that they
-/// are there, with Debian's package of each.
-const READERS: [(&str, &[&str], &str); 4] = [
-    ("zsh", &["--version"], "zsh"),
-    ("fish", &["--version"], "fish"),
-    ("man", &["--version"], "man-db"),
-    ("mandoc", &["-T", "ascii", "/dev/null"], "mandoc"),
-];
+/// Shells that the command line writes completions for, by the arguments that show that they are there, with
+/// Debian's package of each.
+const READERS: [(&str, &[&str], &str); 2] =
+    [("zsh", &["--version"], "zsh"), ("fish", &["--version"], "fish")];
 
 /// Which tools are wanted.
 #[derive(Clone, Copy, PartialEq, Eq)]

@@ -22,7 +22,7 @@ pub(super) fn complete(module: &Module<'_>, edits: &mut Vec<Edit>) {
     }
 }
 
-/// What to put after a statement, if it is a barrier.
+/// The text to put after a statement, if it is a barrier.
 fn completion(statement: &Statement<'_>) -> Option<String> {
     let (guard, mnemonic) = statement.mnemonic()?;
     let mut parts = mnemonic.split('.');
@@ -41,19 +41,18 @@ fn completion(statement: &Statement<'_>) -> Option<String> {
     is_whole.then(|| if aligned { together(guard) } else { apart(guard) })
 }
 
-/// What follows a barrier that all threads of a warp execute together.
+/// The completion of a barrier that all threads of a warp execute together.
 ///
-/// It bears the barrier's guard. Of a guarded barrier too all threads of a warp execute the same one
-/// (PTX ISA, "bar, barrier": `.aligned` may stand in conditionally executed code only where all threads
-/// of the warp evaluate the condition identically), so where the guard holds the mask is full, and
-/// where it does not hold no thread waits for lanes that may be elsewhere.
+/// It has the barrier's guard. All threads of a warp execute a guarded barrier together, too (PTX ISA, "bar,
+/// barrier": `.aligned` may stand in conditionally executed code only if all threads of the warp evaluate the
+/// condition identically). So the mask is full if the guard holds; if not, no thread waits for other lanes.
 fn together(guard: &str) -> String {
     format!(" {guard}bar.warp.sync 0xffffffff;")
 }
 
-/// What follows one that some threads of a warp may execute apart from others. Threads whose guard
-/// does not hold are not in the mask (PTX ISA, "activemask": one that is predicated off contributes
-/// 0), and no thread that is in it skips the `bar.warp.sync`, which would wait for it.
+/// The completion of a barrier that some threads of a warp may execute apart from others. Threads whose guard
+/// does not hold are not in the mask (PTX ISA, "activemask": one that is predicated off contributes 0), and no
+/// thread in the mask skips the `bar.warp.sync`, which would wait for it.
 fn apart(guard: &str) -> String {
     format!(
         " {{ .reg .b32 %profiler_active; {guard}activemask.b32 %profiler_active; \
@@ -95,15 +94,7 @@ mod tests {
     }
 
     #[test]
-    fn barriers_after_braces_and_labels_are_completed() {
-        for before in ["} ", "}}{ ", "L1: ", "$L__BB0_1 :", "} L1: L2: { "] {
-            let barrier = format!("{before}bar.sync 0;");
-            assert_eq!(completed(&barrier), format!("{barrier}{TOGETHER}"));
-        }
-    }
-
-    #[test]
-    fn barriers_after_comments_and_over_lines_are_completed() {
+    fn barriers_stand_anywhere_in_the_text() {
         for barrier in [
             "/* all threads */ bar.sync 0;",
             "bar.sync /* ; */ 0;",
@@ -115,6 +106,9 @@ mod tests {
             "bar.sync 1,\n64\n;",
             ".loc 1 2 3\nbar.sync 0;",
             "mov.b64 {%r1, %r2}, %rd1; bar.sync 0;",
+            "}}{ bar.sync 0;",
+            "$L__BB0_1 : bar.sync 0;",
+            "} L1: L2: { bar.sync 0;",
         ] {
             assert_eq!(completed(&format!("{barrier} ret;")), format!("{barrier}{TOGETHER} ret;"));
         }
@@ -126,18 +120,12 @@ mod tests {
     #[test]
     fn a_guard_holds_for_what_completes_the_barrier() {
         for guard in ["@%p1 ", "@!%p1\t", "@ ! %p1 "] {
-            assert_eq!(
-                completed(&format!("L1: {guard}bar.sync 0;")),
-                format!("L1: {guard}bar.sync 0; {guard}bar.warp.sync 0xffffffff;")
-            );
-            assert_eq!(
-                completed(&format!("{guard}barrier.sync 0;")),
-                format!(
-                    "{guard}barrier.sync 0; {{ .reg .b32 %profiler_active; \
-                     {guard}activemask.b32 %profiler_active; \
-                     {guard}bar.warp.sync %profiler_active; }}"
-                )
-            );
+            let guarded = |text: &str| text.replace("bar.warp", &format!("{guard}bar.warp"));
+            let both = guarded(APART).replace("activemask", &format!("{guard}activemask"));
+            let barrier = format!("{guard}bar.sync 0;");
+            assert_eq!(completed(&barrier), barrier.clone() + &guarded(TOGETHER));
+            let barrier = format!("{guard}barrier.sync 0;");
+            assert_eq!(completed(&barrier), barrier.clone() + &both);
         }
     }
 

@@ -1,4 +1,4 @@
-//! Joins what the two copies of a kernel's body declare.
+//! Joins the declarations in the two copies of a kernel's body.
 //!
 //! `#[profiled]` compiles a kernel's body twice, as a copy that records and a plain one, and a text in
 //! `asm!` then stands twice in one entry. With a name of its own in each, an array of shared memory
@@ -62,7 +62,7 @@ struct Shared<'a> {
     pattern: String,
 }
 
-/// Where a declaration stands.
+/// The place of a declaration.
 #[derive(PartialEq)]
 enum Copy {
     Recording,
@@ -181,7 +181,7 @@ impl<'m, 'a> Body<'m, 'a> {
         shared
     }
 
-    /// What tells in which copy an array is declared.
+    /// A function that tells in which copy an array is declared.
     fn copies(&self, begins: &[usize]) -> impl Fn(&Shared<'_>) -> Copy {
         let recorded = self.reached(begins, &[]);
         let unrecorded = self.reached(&[0], begins);
@@ -202,7 +202,7 @@ impl<'m, 'a> Body<'m, 'a> {
         }
     }
 
-    /// Which statements are reached from these, those in front of `closed` alone.
+    /// The statements that are reached from these, without going through `closed`.
     fn reached(&self, from: &[usize], closed: &[usize]) -> Vec<bool> {
         let mut reached = vec![false; self.statements.len()];
         for index in closed {
@@ -244,7 +244,7 @@ impl<'m, 'a> Body<'m, 'a> {
         }
     }
 
-    /// What the innermost block around a statement has of which any has it.
+    /// The first result of `get` for the blocks around a statement, the innermost first.
     fn visible<T>(&self, index: usize, mut get: impl FnMut(Scope) -> Option<T>) -> Option<T> {
         let mut scope = self.scopes[index];
         loop {
@@ -255,7 +255,7 @@ impl<'m, 'a> Body<'m, 'a> {
         }
     }
 
-    /// Declares at the beginning of the body what stands for both, in their place.
+    /// Replaces both by one declaration, at the beginning of the body.
     fn join_pair(
         &self,
         pair: [&Shared<'a>; 2],
@@ -280,7 +280,7 @@ impl<'m, 'a> Body<'m, 'a> {
         }
     }
 
-    /// Gives what is joined its new name wherever it is used.
+    /// Renames joined variables at all their uses.
     fn rename(
         &self,
         joined: &HashMap<(Scope, &'a str), String>,

@@ -13,7 +13,7 @@ use crate::error::ProcessError;
 
 /// The driver's own functions (CUDA, "PTX Writer's Guide to Interoperability", "System Calls").
 const SYSTEM_CALLS: [&str; 4] = ["vprintf", "malloc", "free", "__assertfail"];
-/// What the names of the driver's other ones begin with.
+/// The begin of the names of the driver's other functions.
 const SYSTEM_CALL_PREFIX: &str = "__cuda_syscall";
 
 /// Fails if a function or an initialiser uses a name that is declared and nowhere defined, or if a
@@ -72,7 +72,7 @@ pub(super) fn check<'a>(module: &Module<'a>) -> Result<(), ProcessError> {
     Err(ProcessError::Unresolved { uses: uses.join(", ") })
 }
 
-/// Those of the names that stand in a statement.
+/// The names that a statement uses.
 fn used<'a>(statement: &Statement<'a>, names: &HashSet<&str>) -> Vec<&'a str> {
     if names.is_empty() || statement.kind != Kind::Plain {
         return Vec::new();

@@ -21,13 +21,13 @@ use crate::selection::Annotations;
 use ptx::Module;
 use statics::Static;
 
-/// Processed PTX, and what its stamp says.
+/// Processed PTX, and the facts in its stamp.
 pub(crate) struct Processed {
     pub(crate) text: String,
     pub(crate) sites: usize,
     pub(crate) annotations: Annotations,
     pub(crate) launch_bounds: Vec<(String, LaunchBounds)>,
-    /// What its author should know, one line each.
+    /// Warnings for its author, one line each.
     pub(crate) warnings: Vec<String>,
 }
 
@@ -42,7 +42,7 @@ struct Site<'a> {
 }
 
 impl Site<'_> {
-    /// How an error names the site.
+    /// The site's name in errors.
     fn describe(&self) -> String {
         describe(&self.entry)
     }
@@ -201,7 +201,7 @@ fn mark(
     Ok(marked)
 }
 
-/// What the functions that record and are no kernels cost.
+/// Warnings about functions that record and are no kernels.
 fn warnings(module: &Module<'_>, marked: &[Marked]) -> Vec<String> {
     let mut names: Vec<String> = marked
         .iter()
@@ -225,7 +225,7 @@ fn demangled(symbol: &str) -> String {
     format!("{:#}", rustc_demangle::demangle(symbol))
 }
 
-/// Writes `text` with the edits after `out`. Of two that overlap the first counts.
+/// Appends `text` with the edits to `out`. If two overlap, the first counts.
 fn apply(text: &str, mut edits: Vec<Edit>, out: &mut String) {
     edits.sort_by_key(|(range, _)| (range.start, range.end));
     let mut at = 0;

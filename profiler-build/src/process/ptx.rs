@@ -17,7 +17,7 @@ const HEADS: [&str; 3] = [".entry", ".func", ".section"];
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Token<'a> {
     pub(super) kind: TokenKind,
-    /// Where it begins.
+    /// Its begin.
     pub(super) at: usize,
     pub(super) text: &'a str,
 }
@@ -132,7 +132,7 @@ pub(super) enum Kind {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Statement<'a> {
     pub(super) kind: Kind,
-    /// Where it begins in the module.
+    /// Its begin in the module.
     pub(super) at: usize,
     /// From its first token to its last.
     pub(super) text: &'a str,
@@ -290,7 +290,7 @@ impl<'a> Module<'a> {
     }
 }
 
-/// What stands before the body of a function, or of what is declared.
+/// The head of a function, defined or declared.
 pub(super) struct Head<'a> {
     is_kernel: bool,
     pub(super) name: &'a str,

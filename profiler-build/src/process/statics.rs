@@ -24,7 +24,7 @@ pub(super) struct Static {
     pub(super) symbol: String,
     /// All its bytes, omitted zeros included.
     pub(super) bytes: Vec<u8>,
-    /// Where its values stand in the text, without the braces.
+    /// The place of its values in the text, without the braces.
     pub(super) values: Range<usize>,
 }
 
@@ -44,7 +44,7 @@ impl Static {
         values.join(", ")
     }
 
-    /// Checks what the entry says of itself: key, id and number of names.
+    /// Checks the entry's own key, id and number of names.
     fn check(self) -> Result<Self, ProcessError> {
         let entry = self.entry()?;
         let mut unkeyed = self.bytes.clone();
@@ -117,7 +117,7 @@ fn is_symbol(c: char) -> bool {
     c.is_ascii_alphanumeric() || matches!(c, '_' | '$' | '%' | '.')
 }
 
-/// Parses `[N]`; gives N and what follows.
+/// Parses `[N]`; returns N and the text after it.
 fn length(text: &str) -> Option<(usize, &str)> {
     let rest = text.trim_start().strip_prefix('[')?;
     // No farther: a text of nothing but begun arrays is not to be searched for each of them.
@@ -125,7 +125,7 @@ fn length(text: &str) -> Option<(usize, &str)> {
     Some((rest[..bracket].trim().parse().ok()?, &rest[bracket + 1..]))
 }
 
-/// What follows `= {`.
+/// The text after `= {`.
 fn initialiser(text: &str) -> Option<&str> {
     text.trim_start().strip_prefix('=')?.trim_start().strip_prefix('{')
 }

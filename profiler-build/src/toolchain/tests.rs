@@ -7,7 +7,7 @@ use std::path::Path;
 use super::{Search, Toolchain};
 use crate::error::Error;
 
-/// What a toolchain folder has.
+/// The contents of a toolchain folder.
 #[derive(Clone, Copy)]
 enum Has {
     Source,

@@ -1,4 +1,4 @@
-//! What a device crate needs beside its kernels, and what is said where that is missing.
+//! The needs of a device crate beside its kernels, and the messages if they are missing.
 
 use profiler_build::Kernels;
 
@@ -8,10 +8,8 @@ pub(super) fn a_target_that_is_none() -> Outcome {
     let root = tempfile::tempdir()?;
     let folder = device_crate(root.path(), "kernels", "", "#![no_std]");
     for (target, reason) in [
-        ("sm_70", "the minimum is compute capability 8.0"),
-        ("sm_75", "the minimum is compute capability 8.0"),
-        ("sm_999", "it is no architecture"),
-        ("90", "give \"sm_90\""),
+        ("sm_75", "give an architecture from \"sm_80\""),
+        ("sm_999", "does not know it; give one of"),
     ] {
         let refused = Kernels::new(&folder).target(target).out_dir(folder.join("out")).build();
         let said = refused.expect_err("no target").to_string();

@@ -1,4 +1,4 @@
-//! `profiler check`: what was lost or odd, and an exit code for continuous integration.
+//! `profiler check`: diagnostics, and an exit code for continuous integration.
 
 use std::fmt::Write;
 use std::str::FromStr;
@@ -23,36 +23,35 @@ Examples:
   profiler check *.capture --deny losses,open-region --allow clock-uncertain
   profiler check gemm.capture --format json";
 
-/// Show what was lost or odd, with an exit code for continuous integration
+/// Show diagnostics, with an exit code for continuous integration
 ///
-/// Errors mean that numbers may be wrong, warnings that something is missing, notes that all is
-/// right and something is good to know. Exits with 1 if anything was found that is denied, which
-/// errors and damaged files are unless --allow names them; with 2 if a capture could not be read.
+/// Errors mean that numbers may be wrong, warnings that something is missing; notes are good to know. Exits
+/// with 1 if a denied diagnostic was found, and with 2 if a capture could not be read. Errors and damaged
+/// files are denied, unless --allow names them.
 #[derive(Args, Debug)]
 #[command(after_help = EXAMPLES,
-          after_long_help = format!("{EXAMPLES}\n\n{}\n\n{}", exit::CHECK_HELP, names()))]
+          after_long_help = format!("{EXAMPLES}\n\n{}\n\n{}", exit::HELP, names()))]
 pub(crate) struct Arguments {
     /// The captures to read; `-` for standard input
     #[arg(value_name = "CAPTURE", required = true, value_hint = ValueHint::FilePath)]
     captures: Vec<File>,
     #[command(flatten)]
     reading: ReadingArguments,
-    /// Fail also on these: `warnings`, `notes` (and warnings), `losses` (any record or value that
-    /// was emitted and not kept), `empty` (no kernel was recorded), or a diagnostic, named as in
-    /// --help
+    /// Fail on these, too: `warnings`, `notes` (and warnings), `losses` (records or values that were emitted
+    /// and not kept), `empty` (no kernel was recorded), or a diagnostic, named as in --help
     #[arg(long, value_name = "WHAT", value_delimiter = ',', value_parser = classes(),
           hide_possible_values = true)]
     deny: Vec<Class>,
-    /// Do not fail on these diagnostics, named as in --help, not even on errors and damage
+    /// Never fail on these diagnostics, named as in --help, not even on errors and damage
     #[arg(long, value_name = "NAME", value_delimiter = ',', value_parser = kinds(),
           hide_possible_values = true)]
     allow: Vec<Kind>,
-    /// How to show it
+    /// The output format
     #[arg(long, default_value = "text")]
     format: Format,
 }
 
-/// How to show what was found.
+/// An output format.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum Format {
     /// A line for each capture, and below it one for each diagnostic, the gravest first
@@ -61,7 +60,7 @@ enum Format {
     Json,
 }
 
-/// What can be denied.
+/// A class of findings that can be denied.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Class {
     Warnings,
@@ -92,25 +91,14 @@ fn kind(text: &str) -> Result<Kind, String> {
     known.copied().ok_or_else(|| format!("`{text}` is no diagnostic"))
 }
 
-/// What `--deny` and `--allow` can name, for the help: how grave each is, and what it is about.
+/// The names for `--deny` and `--allow`, with severity and meaning, for the help.
 fn names() -> String {
-    const WIDTH: usize = 80;
-    let mut text = "Diagnostics:".to_owned();
-    for kind in Kind::ALL {
-        text += &format!("\n  {} ({})", kind.name(), kind.severity().name());
-        let mut column = WIDTH;
-        for word in kind.meaning().split_whitespace() {
-            let length = 1 + word.chars().count();
-            if column + length > WIDTH {
-                text += "\n     ";
-                column = 5;
-            }
-            text.push(' ');
-            text += word;
-            column += length;
-        }
-    }
-    text
+    let wrapped = textwrap::Options::new(80).initial_indent("      ").subsequent_indent("      ");
+    let entry = |kind: &Kind| {
+        let meaning = textwrap::fill(kind.meaning(), &wrapped);
+        format!("\n  {} ({})\n{meaning}", kind.name(), kind.severity().name())
+    };
+    "Diagnostics:".to_owned() + &Kind::ALL.iter().map(entry).collect::<String>()
 }
 
 fn kinds() -> impl TypedValueParser<Value = Kind> {
@@ -158,7 +146,7 @@ pub(super) fn run(arguments: &Arguments, console: &Console) -> Result<Verdict, E
     Ok(Verdict::found_if(denied))
 }
 
-/// What was found in one capture.
+/// The findings in one capture.
 struct Check {
     name: String,
     /// The gravest first; whether it is denied.
@@ -167,10 +155,10 @@ struct Check {
     recorded: u64,
     lost: u64,
     lost_denied: bool,
-    /// No kernel was recorded, which is no fault of the capture.
+    /// Whether no kernel was recorded, which is no fault of the capture.
     is_empty: bool,
     empty_denied: bool,
-    /// What was not recorded though its kernel ran, in a sentence.
+    /// A sentence about sites that recorded nothing though their kernel ran.
     never_recorded: Option<String>,
 }
 
@@ -184,7 +172,7 @@ impl Check {
                 Class::Empty => false,
                 Class::Kind(kind) => diagnostic.kind == kind,
             };
-            // A damaged file is a reason to doubt, also where what is damaged was there twice.
+            // A damaged file is a reason to doubt, even if a second copy was whole.
             let grave =
                 diagnostic.severity() == Severity::Error || diagnostic.kind == Kind::DamagedCapture;
             !arguments.allow.contains(&diagnostic.kind) && (grave || arguments.deny.iter().any(by))

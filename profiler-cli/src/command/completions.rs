@@ -1,4 +1,4 @@
-//! `profiler completions`: what a shell needs to complete arguments.
+//! `profiler completions`: scripts that complete arguments in a shell.
 
 use clap::{Args, CommandFactory};
 use clap_complete::Shell;

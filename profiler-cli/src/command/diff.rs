@@ -1,4 +1,4 @@
-//! `profiler diff`: what changed from some captures to others, and whether that is more than noise.
+//! `profiler diff`: changes between two sets of captures, told from noise.
 
 use clap::{Args, ValueEnum, ValueHint};
 use profiler_trace::diff::{Diff, DiffOptions, DiffSide, Outcome, Threshold, ThresholdReport};
@@ -19,13 +19,12 @@ Examples:
 
 /// Show what changed between two sides, and whether that is more than noise
 ///
-/// Regions are matched by the names of their kernel and themselves. Whole captures, launches, SMs,
-/// blocks or warps are held against each other, never single regions, which depend on each other: a
-/// permutation test, with the false discovery rate held over all regions. Best are several captures
-/// a side, taken in turns.
+/// Regions are matched by the names of their kernel and themselves. A permutation test compares whole
+/// captures, launches, SMs, blocks or warps, never single regions, which depend on each other; the false
+/// discovery rate is held over all regions. Best are several captures a side, taken in turns.
 #[derive(Args, Debug)]
 #[command(after_help = EXAMPLES,
-          after_long_help = format!("{EXAMPLES}\n\n{}", exit::DIFF_HELP))]
+          after_long_help = format!("{EXAMPLES}\n\n{}", exit::HELP))]
 pub(crate) struct Arguments {
     /// The capture before; `-` for standard input
     #[arg(value_name = "A", value_hint = ValueHint::FilePath,
@@ -48,12 +47,12 @@ pub(crate) struct Arguments {
     comparison: ComparisonArguments,
     #[command(flatten)]
     threshold: ThresholdArguments,
-    /// How to show it
+    /// The output format
     #[arg(long, default_value = "table")]
     format: Format,
 }
 
-/// What is compared, and how.
+/// Options of the comparison.
 #[derive(Args, Debug)]
 struct ComparisonArguments {
     /// How regions are matched
@@ -65,28 +64,27 @@ struct ComparisonArguments {
     /// Launches of kernels of this name only; may be repeated
     #[arg(long, value_name = "PATTERN")]
     kernel: Vec<String>,
-    /// What durations are measured in
+    /// The unit of durations
     #[arg(long, value_name = "WHAT", default_value = "clock")]
     measure: MeasureIn,
     /// The smallest change of a mean that is reported
     #[arg(long, value_name = "PERCENT", default_value = "1%", allow_hyphen_values = true,
           value_parser = percent)]
     min_effect: f64,
-    /// How large a part of the reported changes may be false ones
+    /// The part of the reported changes that may be false
     #[arg(long, value_name = "PERCENT", default_value = "5%", allow_hyphen_values = true,
           value_parser = percent)]
     false_discovery_rate: f64,
 }
 
-/// When the comparison is a failure.
+/// Options of the threshold.
 #[derive(Args, Debug)]
 struct ThresholdArguments {
-    /// Exit with 1 if a mean grew by more than this, and with 3 if that cannot be told, as where it
-    /// grew by more in the numbers, and that may be noise
+    /// Exit with 1 if a mean grew by more than this, and with 3 if the data cannot tell, as if growth may be
+    /// noise
     #[arg(long, value_name = "PERCENT", allow_hyphen_values = true, value_parser = percent)]
     fail_above: Option<f64>,
-    /// Do not exit with 3 because of losses or errors in the captures, or of kernels that failed or
-    /// still ran in them
+    /// Do not exit with 3 because of losses, errors, or kernels that failed or still ran
     #[arg(long, requires = "fail_above")]
     allow_damage: bool,
     /// Do not exit with 3 because of regions that are gone
@@ -94,25 +92,25 @@ struct ThresholdArguments {
     allow_missing: bool,
 }
 
-/// How regions are matched.
+/// A way to match regions.
 #[derive(Clone, Copy, Debug, ValueEnum)]
 enum By {
     /// By the names of their kernel and themselves
     Name,
-    /// By the names of all that encloses them as well
+    /// By the names of all enclosing regions, too
     Path,
 }
 
-/// What durations are measured in.
+/// A unit of durations.
 #[derive(Clone, Copy, Debug, ValueEnum)]
 enum MeasureIn {
-    /// What they were recorded in: cycles of the SM, unless the kernel chose otherwise
+    /// The unit of recording: cycles of the SM, unless the kernel chose otherwise
     Clock,
     /// Nanoseconds
     Ns,
 }
 
-/// How to show it.
+/// An output format.
 #[derive(Clone, Copy, Debug, ValueEnum)]
 enum Format {
     /// A table for people
@@ -180,7 +178,7 @@ pub(super) fn run(arguments: &Arguments, console: &Console) -> Result<Verdict, E
             let capture = file.input_name().to_string();
             let odd = &trace.outline().diagnostics;
             console.diagnostics_of(&format!("side {name}, {capture}"), odd);
-            console.work("gathering", "warps", |_| side.add(&trace));
+            console.work("gathering", "warps", || side.add(&trace));
             let diagnostics = trace.into_outline().diagnostics;
             found.push(Found { side: name, capture, diagnostics });
         }
@@ -189,19 +187,17 @@ pub(super) fn run(arguments: &Arguments, console: &Console) -> Result<Verdict, E
     let a = side("A", &arguments.a, &arguments.before)?;
     let b = side("B", &arguments.b, &arguments.after)?;
     let diff = console
-        .work("comparing", "rows", |_| Diff::of(&a, &b))
+        .work("comparing", "rows", || Diff::of(&a, &b))
         .map_err(|error| Error::new(error.to_string()))?;
     let report = arguments.threshold.threshold().map(|threshold| diff.check(&threshold));
     match arguments.format {
         Format::Table => output::print(&text(&diff, report.as_ref()))?,
         Format::Json => output::print_json(&json(&diff, &found, report.as_ref()))?,
     }
-    // A threshold says itself that nothing was held to it.
+    // A threshold says itself that nothing was compared.
     if diff.rows.is_empty() && report.is_none() && !arguments.comparison.takes_all() {
-        return Err(Error::new(
-            "nothing is compared: no region that was asked for is on either side",
-        )
-        .with_help("choose others by --name and --kernel; `profiler info` lists them"));
+        return Err(Error::new("nothing is compared: no chosen region is on either side")
+            .with_help("choose others by --name and --kernel; `profiler info` lists them"));
     }
     Ok(match report.map(|report| report.outcome) {
         None | Some(Outcome::Pass) => Verdict::Clean,
@@ -210,7 +206,7 @@ pub(super) fn run(arguments: &Arguments, console: &Console) -> Result<Verdict, E
     })
 }
 
-/// What was lost or odd in a capture.
+/// The diagnostics of a capture.
 struct Found {
     side: &'static str,
     capture: String,
@@ -218,7 +214,7 @@ struct Found {
 }
 
 impl Found {
-    /// An object for each, as `check` writes it, with the capture that it is of.
+    /// An object for each, as `check` writes it, with its side and capture.
     fn json(&self) -> impl Iterator<Item = Value> {
         self.diagnostics.list.iter().map(|diagnostic| {
             let mut found = diagnostic.to_json();

@@ -29,25 +29,24 @@ Examples:
 
 /// Write a capture in the format of another tool
 ///
-/// Where --to is not given, the ending of the output file says which format is meant; where both are,
-/// --to does. A file appears under its name when it is whole.
+/// The ending of the output names the format, unless --to does. A file appears under its name when it is
+/// whole.
 ///
-/// Of a large capture, a part may be what a viewer can hold. Clocks, arrows and what was lost or odd
-/// are found in all of it, whatever is written.
+/// A viewer may hold only a part of a large capture. Clocks, arrows and diagnostics are found in all of it,
+/// whatever part is written.
 #[derive(Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Arguments {
     #[command(flatten)]
     input: CaptureArguments,
-    /// The format; may be left out where the name of the output says it
+    /// The format; may be left out if the ending of the output names it
     #[arg(long, value_name = "FORMAT")]
     to: Option<Format>,
     /// The file to write; `-`, or nothing, for standard output
     #[arg(long, short, value_name = "FILE", value_hint = ValueHint::FilePath)]
     output: Option<File>,
-    /// Compress by gzip, which ui.perfetto.dev reads as it is; so does a name that ends in .gz. At
-    /// level 3: what the level 6 of `gzip` makes is a little smaller and takes six times as long;
-    /// where size is all, write to `-` and pipe into `gzip -9`
+    /// Compress by gzip, which ui.perfetto.dev reads; a name that ends in .gz does the same. The level is 3:
+    /// level 6 is a little smaller and takes six times as long; for the smallest file, pipe into `gzip -9`
     #[arg(long)]
     gzip: bool,
     #[command(flatten)]
@@ -77,8 +76,8 @@ pub(super) fn run(arguments: &Arguments, console: &Console) -> Result<Verdict, E
         (None, Some(name)) => Format::of_name(name)?,
         (None, None) => {
             return Err(Error::new("neither a format nor an output file was given").with_help(
-                "name the file to write, such as -o gemm.pftrace or -o gemm.json, whose ending says \
-                 which format is meant; or give --to FORMAT to write to standard output",
+                "name the file to write, such as -o gemm.pftrace or -o gemm.json, whose ending names \
+                 the format; or give --to FORMAT to write to standard output",
             ));
         }
     };
@@ -86,16 +85,10 @@ pub(super) fn run(arguments: &Arguments, console: &Console) -> Result<Verdict, E
         return Err(Error::new(format!("the format {format} is compressed in itself"))
             .with_help("leave --gzip, or the ending .gz, out"));
     }
-    let other = name.and_then(|name| format.other_by_name(name));
     let options = arguments.options.of(format)?;
     let input = &arguments.input;
     let content = if is_gzip { Content::Binary } else { format.content() };
     output::check(output, content, &[&input.capture])?;
-    if let Some((ending, other)) = other {
-        console.note(&format!(
-            "the ending {ending} is that of {other}; the file will hold {format}, as --to says"
-        ));
-    }
     let capture = load::capture(&input.capture, input.reading, console)?.capture;
     let decoder = load::decoder(&capture, input.reading);
     let all = decoder.warp_count();
@@ -119,7 +112,7 @@ pub(super) fn run(arguments: &Arguments, console: &Console) -> Result<Verdict, E
     if !format.shows_host() && !decoder.host().is_empty() {
         let spans = counted(decoder.host().spans().count(), "span");
         console.note(&format!(
-            "left out {spans} of the host, which {format} has no room for; perfetto, chrome, \
+            "left out {spans} of the host, which {format} has no place for; perfetto, chrome, \
              events-csv and events-json have them"
         ));
     }

@@ -1,4 +1,4 @@
-//! `profiler info`: what a capture is and holds.
+//! `profiler info`: the contents of a capture.
 
 use std::fmt::Write;
 
@@ -25,10 +25,10 @@ Examples:
   profiler info gemm.capture --all
   profiler info gemm.capture --format json | jq .device";
 
-/// Launches that are shown where not all are asked for.
+/// The number of launches that are shown without `--all`.
 const LAUNCHES: usize = 16;
 
-/// Show what a capture is and holds: device, kernels, launches, losses, clock
+/// Show the contents of a capture: device, kernels, launches, losses, clock
 #[derive(Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Arguments {
@@ -37,12 +37,12 @@ pub(crate) struct Arguments {
     /// Show every launch and every site
     #[arg(long)]
     all: bool,
-    /// How to show it
+    /// The output format
     #[arg(long, default_value = "text")]
     format: Format,
 }
 
-/// How to show it.
+/// An output format.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum Format {
     /// For people
@@ -75,22 +75,22 @@ pub(super) fn run(arguments: &Arguments, console: &Console) -> Result<Verdict, E
     Ok(Verdict::Clean)
 }
 
-/// What is known of the file.
+/// Facts about the file.
 struct FileFacts {
     name: String,
     bytes: u64,
-    /// What the device wrote, uncompressed.
+    /// The size of the device's buffers, uncompressed.
     raw_bytes: u64,
     damage: Vec<CaptureDamage>,
-    /// What the session read of clocks beside the kernels.
+    /// The number of clock readings beside the kernels.
     clock_readings: usize,
 }
 
-/// What is known of a module.
+/// Facts about a module.
 struct ModuleFacts {
     wire_version: u32,
     sites: Vec<Site>,
-    /// Others, by which the profiler measures what a record costs.
+    /// The profiler's own, which measure the cost of a record.
     calibration: Vec<Site>,
     slots: u32,
     raw_bytes: u64,
@@ -120,7 +120,7 @@ fn module_facts(capture: &Capture) -> Vec<ModuleFacts> {
     capture.modules.iter().filter(|module| !module.is_of_clocks()).map(facts).collect()
 }
 
-/// Lines of a label and what it is about.
+/// Lines with a label.
 struct Lines(String);
 
 impl Lines {
@@ -205,8 +205,7 @@ fn file_line(file: &FileFacts) -> String {
     if file.raw_bytes > 0 {
         line += &format!(", {} uncompressed", bytes(file.raw_bytes));
     }
-    // Of a file that lacks parts it would be how much was cut off, and of a small one what the
-    // names of its sites take.
+    // The ratio means nothing for a file that lacks parts, or for a small one, which is mostly names.
     if file.damage.is_empty() && file.bytes > 0 && file.raw_bytes >= file.bytes {
         let times = digits(file.raw_bytes as f64 / file.bytes as f64);
         line += &format!(" ({times} times as much)");

@@ -1,6 +1,4 @@
-//! `profiler report`: all of it on one page.
-
-use std::path::{Path, PathBuf};
+//! `profiler report`: everything on one HTML page.
 
 use clap::{Args, ValueHint};
 use profiler_report::{ReportOptions, write_html};
@@ -33,17 +31,17 @@ pub(crate) struct Arguments {
     launches: LaunchArguments,
     /// The file to write; `-` for standard output
     #[arg(long, short, value_name = "FILE", value_hint = ValueHint::FilePath)]
-    output: Option<File>,
+    output: File,
     /// The page's title [default: the names of the kernels]
     #[arg(long, value_name = "TEXT")]
     title: Option<String>,
-    /// The stretch of time that the timeline shows: 10us..20us, 25%..50%, 1ms..; counted from the
-    /// begin of the first launch that is shown; what the host did before it is negative: -50us..100%.
-    /// All other figures are about whole launches
+    /// The stretch of time that the timeline shows: 10us..20us, 25%..50%, 1ms..; counted from the begin of
+    /// the first shown launch; times before it are negative: -50us..100%. All other figures are of whole
+    /// launches
     #[arg(long, value_name = "START..END", allow_hyphen_values = true)]
     window: Option<Window>,
-    /// How many megabytes single regions may take in the page before they are compressed; what does
-    /// not fit is drawn from sums
+    /// The megabytes that single regions may take in the page, before compression; regions beyond that are
+    /// drawn as sums
     #[arg(long, value_name = "MEGABYTES", default_value_t = 8, allow_negative_numbers = true,
           value_parser = whole_in(0..=1024_u32))]
     detail: u32,
@@ -51,13 +49,7 @@ pub(crate) struct Arguments {
 
 pub(super) fn run(arguments: &Arguments, console: &Console) -> Result<Verdict, Error> {
     let input = &arguments.input;
-    let Some(output) = &arguments.output else {
-        let page =
-            input.capture.path().map_or("page.html".into(), |path| path.with_extension("html"));
-        return Err(Error::new("no file for the page was given")
-            .with_help(format!("add -o {}", page.display())));
-    };
-    refuse_other_formats(output)?;
+    let output = &arguments.output;
     output::check(output, Content::Text, &[&input.capture])?;
     let capture = load::capture(&input.capture, input.reading, console)?.capture;
     let decoder = load::decoder(&capture, input.reading);
@@ -80,34 +72,4 @@ pub(super) fn run(arguments: &Arguments, console: &Console) -> Result<Verdict, E
         Ok(write_html(&trace, writer, &options)?)
     })?;
     Ok(Verdict::Clean)
-}
-
-/// The name of the page that this may have been meant for: without the endings of files that hold one, or
-/// that of another format.
-fn page_of(path: &Path) -> PathBuf {
-    let is_html = |path: &Path| {
-        path.extension().is_some_and(|ending| {
-            ["html", "htm"].iter().any(|html| ending.eq_ignore_ascii_case(html))
-        })
-    };
-    let stem = path.with_extension("");
-    if is_html(&stem) { stem } else { path.with_extension("html") }
-}
-
-/// A page that bears the name of something else would not open.
-fn refuse_other_formats(output: &File) -> Result<(), Error> {
-    let Some(path) = output.path() else { return Ok(()) };
-    match path.extension() {
-        Some(ending) if !["html", "htm"].iter().any(|html| ending.eq_ignore_ascii_case(html)) => {
-            Err(Error::new(format!(
-                "{} would hold HTML under the name of another format",
-                path.display()
-            ))
-            .with_help(format!(
-                "write -o {}; `profiler export` knows other formats",
-                page_of(path).display()
-            )))
-        }
-        _ => Ok(()),
-    }
 }

@@ -1,6 +1,8 @@
-//! `profiler stats`: how often regions ran, how long, and what share of the kernel.
+//! `profiler stats`: how often regions ran, how long, and their share of the kernel.
 
 mod show;
+
+use std::path::Path;
 
 use clap::{Args, ValueEnum, ValueHint};
 use profiler_trace::{GroupBy, Stats, StatsQuery, Trace, Warp, WarpSource};
@@ -34,16 +36,14 @@ Examples:
 pub(crate) struct Arguments {
     #[command(flatten)]
     input: CaptureArguments,
-    /// What each row of the regions is about [default: name]
+    /// How regions are grouped into rows [default: name]
     #[arg(long, value_name = "WHAT")]
     by: Option<By>,
-    /// What is shown; several may be named with commas between them. All but regions is about whole
-    /// launches, one by one (those of --launch, or else the first; of --kernel), and takes no
-    /// --subtract-cost
+    /// The tables to show, separated by commas. All but regions show whole launches, one by one (those of
+    /// --launch, else the first; of --kernel), and take no --subtract-cost
     #[arg(long, value_name = "WHAT", value_delimiter = ',', default_value = "regions")]
     show: Vec<Show>,
-    /// How to show it [default: table, or what the output file's ending says: .json, .csv, .md,
-    /// .txt]
+    /// The output format [default: by the output's ending .json, .csv, .md or .txt, else table]
     #[arg(long)]
     format: Option<Format>,
     /// The file to write; `-`, or nothing, for standard output
@@ -53,7 +53,7 @@ pub(crate) struct Arguments {
     filters: Filters,
 }
 
-/// What is in the statistics.
+/// Options that choose regions.
 #[derive(Args, Debug)]
 struct Filters {
     /// Regions of this name only: `*` stands for any characters, `?` for one; may be repeated
@@ -69,7 +69,7 @@ struct Filters {
     warps: WarpArguments,
 }
 
-/// What is shown.
+/// A table of statistics.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum Show {
     /// Regions: how often, how long, what share of the kernel
@@ -78,24 +78,26 @@ enum Show {
     Balance,
     /// Who waits for whom, by signals and waits
     Waits,
-    /// What the end of a launch waited for
+    /// The critical path: what the end of a launch waited for
     CriticalPath,
 }
 
-/// How to show it.
+/// An output format.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum Format {
-    /// A table for people, with what else is to be known above it
+    /// A table for people, with notes and diagnostics above it
+    #[value(alias = "txt")]
     Table,
     /// The same in Markdown
+    #[value(alias = "md")]
     Markdown,
-    /// A JSON object with diagnostics and rows; of regions alone, with notes as well
+    /// A JSON object with diagnostics and rows
     Json,
     /// A line for each row, a column for each figure
     Csv,
 }
 
-/// What each row is about.
+/// A grouping of regions.
 #[derive(Clone, Copy, Debug, ValueEnum)]
 enum By {
     /// A name of regions, over all launches
@@ -129,7 +131,7 @@ impl From<By> for GroupBy {
 }
 
 pub(super) fn run(arguments: &Arguments, console: &Console) -> Result<Verdict, Error> {
-    let format = arguments.format()?;
+    let format = arguments.format();
     arguments.refuse_what_does_not_fit(format)?;
     let capture = &arguments.input.capture;
     let output = arguments.output.as_ref().unwrap_or(&File::Standard);
@@ -137,7 +139,7 @@ pub(super) fn run(arguments: &Arguments, console: &Console) -> Result<Verdict, E
     output::check(output, content, &[capture])?;
     let reading = arguments.input.reading;
     let read = load::capture(capture, reading, console)?.capture;
-    // What is about whole launches goes to and fro in them; of regions alone no trace is needed.
+    // Tables of whole launches need the trace in memory; regions alone do not.
     let (mut stats, trace) = if arguments.show.iter().all(|show| *show == Show::Regions) {
         let decoder = load::decoder(&read, reading);
         let trace = load::streamed(&decoder, &read, reading, console);
@@ -162,7 +164,7 @@ pub(super) fn run(arguments: &Arguments, console: &Console) -> Result<Verdict, E
         (Some(stats), Format::Csv) => stats.unmet.iter().for_each(|unmet| console.note(unmet)),
         _ => {}
     }
-    // Where this fails, what was meant may be lost.
+    // If this fails, the chosen launches may be lost.
     let say_why = || {
         if has_diagnostics {
             console.diagnostics(&trace.diagnostics)
@@ -178,16 +180,16 @@ pub(super) fn run(arguments: &Arguments, console: &Console) -> Result<Verdict, E
 }
 
 impl Arguments {
-    /// The regions, where they are to be shown.
+    /// The statistics of regions, if they are to be shown.
     fn stats(&self, trace: &impl WarpSource, console: &Console) -> Result<Option<Stats>, Error> {
         if !self.show.contains(&Show::Regions) {
             return Ok(None);
         }
-        // What was meant may be lost.
+        // The chosen regions may be lost.
         let say_why = || console.diagnostics(&trace.outline().diagnostics);
         let query = self.filters.query(trace.outline()).inspect_err(|_| say_why())?;
         let query = query.by(self.by.unwrap_or(By::Name).into());
-        let stats = console.work("gathering statistics", "steps", |_| Stats::of(trace, &query));
+        let stats = console.work("gathering statistics", "steps", || Stats::of(trace, &query));
         if stats.rows.is_empty() && !stats.unmet.is_empty() {
             say_why();
             return Err(Error::new(stats.unmet.join("; "))
@@ -196,14 +198,14 @@ impl Arguments {
         Ok(Some(stats))
     }
 
-    /// The launches that are shown one by one: those of `--launch`, or else the first; of `--kernel`.
+    /// The launches to show one by one: those of `--launch`, else the first; of `--kernel`.
     fn launches(&self, trace: &Trace, console: &Console) -> Result<Vec<usize>, Error> {
         if !self.is_about_launches() {
             return Ok(Vec::new());
         }
         let given = &self.filters.launches;
         let mut launches = given.of(&trace.launches, &trace.sites)?;
-        // Those of regions are said with these.
+        // With regions, their statistics say so.
         if !self.show.contains(&Show::Regions) {
             let unmet = given.unmet(&trace.launches, &trace.sites);
             unmet.iter().for_each(|unmet| console.note(unmet));
@@ -221,63 +223,27 @@ impl Arguments {
         Ok(launches)
     }
 
-    /// Whether something is shown that is about whole launches, one by one.
+    /// Whether a table of whole launches is to be shown.
     fn is_about_launches(&self) -> bool {
         self.show.iter().any(|show| *show != Show::Regions)
     }
 
-    /// How to show it: as was said, or as the name of the output says; the two must agree.
-    fn format(&self) -> Result<Format, Error> {
-        let Some(path) = self.output.as_ref().and_then(File::path) else {
-            return Ok(self.format.unwrap_or(Format::Table));
-        };
-        let ending = path.extension().unwrap_or_default().to_ascii_lowercase();
-        let named = match ending.to_str() {
-            Some("json") => Some(Format::Json),
-            Some("csv") => Some(Format::Csv),
-            Some("md") => Some(Format::Markdown),
-            Some("txt") => Some(Format::Table),
-            _ => None,
-        };
-        match (self.format, named) {
-            (Some(format), Some(named)) if format != named => {
-                let (holds, ending) = match format {
-                    Format::Table => ("a table", "txt"),
-                    Format::Markdown => ("Markdown", "md"),
-                    Format::Json => ("JSON", "json"),
-                    Format::Csv => ("CSV", "csv"),
-                };
-                Err(Error::new(format!(
-                    "{} would hold {holds} under the name of another format",
-                    path.display()
-                ))
-                .with_help(format!(
-                    "write -o {}, or leave --format out",
-                    path.with_extension(ending).display()
-                )))
-            }
-            (Some(format), _) | (None, Some(format)) => Ok(format),
-            (None, None) if ending.is_empty() => Ok(Format::Table),
-            (None, None) => Err(Error::new(format!(
-                "the name {} does not say how the statistics are to be shown",
-                path.display()
-            ))
-            .with_help(
-                "give --format FORMAT, or one of the endings .json, .csv, .md, .txt (the last, and \
-                 none at all, is a table)",
-            )),
-        }
+    /// The format that is asked for, or that the output's ending names, or a table.
+    fn format(&self) -> Format {
+        let ending = self.output.as_ref().and_then(File::path).and_then(Path::extension);
+        let named = ending.and_then(|ending| Format::from_str(ending.to_str()?, true).ok());
+        self.format.or(named).unwrap_or(Format::Table)
     }
 
     fn refuse_what_does_not_fit(&self, format: Format) -> Result<(), Error> {
         if format == Format::Csv && self.show.iter().any(|show| *show != self.show[0]) {
-            return Err(Error::new("a file of CSV is one table, and --show names several")
+            return Err(Error::new("a CSV file is one table, and --show names several")
                 .with_help("show them one by one, or all of them with --format json"));
         }
         if self.input.reading.subtract_cost && self.is_about_launches() {
             return Err(Error::new(
-                "--subtract-cost takes from the times of each warp what that warp recorded, and \
-                 balance, waits and critical-path hold times of several warps against each other",
+                "--subtract-cost shortens each warp by its own cost, and balance, waits and \
+                 critical-path compare times of several warps",
             )
             .with_help("leave --subtract-cost out, or show regions alone"));
         }
@@ -292,12 +258,11 @@ impl Arguments {
         ];
         match given.into_iter().find(|(_, is_given)| *is_given) {
             Some((option, _)) if !self.show.contains(&Show::Regions) => Err(Error::new(format!(
-                "{option} is about regions, which are not shown: balance, waits and \
-                     critical-path are about whole launches, with all warps and regions of each"
+                "{option} chooses regions, which are not shown: balance, waits and critical-path \
+                 show whole launches"
             ))
             .with_help(format!(
-                "leave {option} out, as --launch and --kernel choose launches, or add regions to \
-                     --show"
+                "leave {option} out, as --launch and --kernel choose launches, or add regions to --show"
             ))),
             _ => Ok(()),
         }

@@ -1,4 +1,4 @@
-//! `profiler timeline`: what the warps of a launch did when, on a terminal.
+//! `profiler timeline`: the warps of a launch over time, on a terminal.
 
 mod draw;
 mod times;
@@ -24,37 +24,37 @@ Examples:
   profiler timeline gemm.capture --block 0 --warp 0 --window 10us..12.5us
   profiler timeline gemm.capture --window -20us..100%";
 
-/// How wide a timeline is if there is no terminal to ask.
+/// The width of a timeline without a terminal.
 const WIDTH: usize = 100;
-/// What fits any terminal that is in use.
+/// The widths that a user may choose.
 const WIDTHS: RangeInclusive<u32> = 40..=1000;
 
-/// Draw on the terminal what the warps of a launch did, and when
+/// Draw the warps of a launch over time, on the terminal
 ///
-/// A row is a region, a column a stretch of time. A cell is filled, in eighths, by the share of the
-/// warps' time in the kernel that they were in the region. A region without an end reaches to the end
-/// of its warp.
+/// A row is a region, a column a stretch of time. The fill of a cell, in eighths, is the share of the
+/// warps' time in the kernel that they spent in the region. A region without an end reaches to the end of
+/// its warp.
 ///
-/// If the program recorded what its host did, each kind of span has a row, too. Calls come before what
-/// they launch: a window may begin before its launch.
+/// If the program recorded spans of its host, each kind of span has a row, too. Calls come before the
+/// kernels that they launch, so a window may begin before its launch.
 #[derive(Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Arguments {
     #[command(flatten)]
     input: CaptureArguments,
-    /// Which launch, by its index; `profiler info` lists them
+    /// The launch to show, by its index; `profiler info` lists them
     #[arg(long, value_name = "INDEX", default_value_t = 0, allow_negative_numbers = true,
           value_parser = whole::<usize>)]
     launch: usize,
-    /// The stretch of time to show, from the begin of the launch: 10us..20us, 25%..50%, 1ms..; what
-    /// was before it is negative: -20us..100%
+    /// The stretch of time to show, from the begin of the launch: 10us..20us, 25%..50%, 1ms..; times before
+    /// it are negative: -20us..100%
     #[arg(long, value_name = "START..END", allow_hyphen_values = true)]
     window: Option<Window>,
-    /// How many regions have a row, those with the most time first
+    /// The number of regions that have a row, those with the most time first
     #[arg(long, value_name = "COUNT", default_value_t = 24, allow_negative_numbers = true,
           value_parser = whole_in(1..=100_000_u32))]
     rows: u32,
-    /// How wide the drawing is, in characters [default: the terminal's width, else 100]
+    /// The width of the drawing, in characters [default: the terminal's width, else 100]
     #[arg(long, value_name = "CHARACTERS", allow_negative_numbers = true,
           value_parser = whole_in(WIDTHS))]
     width: Option<u32>,
@@ -90,7 +90,7 @@ pub(super) fn run(arguments: &Arguments, console: &Console) -> Result<Verdict, E
     let (start_ns, end_ns) = (launch.start_ns + window.0, launch.start_ns + window.1);
     let labels = draw::label_width(trace, width);
     let axis = Axis { start_ns, end_ns, columns: width - labels - draw::SHARD_WIDTH };
-    let times = console.work("drawing", "warps", |_| Times::gather(&source, &warps, &axis));
+    let times = console.work("drawing", "warps", || Times::gather(&source, &warps, &axis));
     let drawing = draw::Drawing {
         trace,
         launch_index: arguments.launch,

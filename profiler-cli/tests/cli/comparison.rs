@@ -1,8 +1,7 @@
-//! What `diff` prints, and how it ends.
+//! The output and the exit code of `diff`.
 
 use crate::support;
 
-use expect_test::expect;
 use support::{Folder, diagnostic};
 
 /// Runs the program beside `a.capture` and `b.capture`, which is slower.
@@ -12,28 +11,6 @@ fn compare(words: &str) -> support::Ran {
     folder.save("a.capture", &support::gemm(4));
     folder.save("b.capture", &support::gemm(5));
     folder.run(words)
-}
-
-#[test]
-fn a_comparison_is_a_table() {
-    let ran = compare("diff a.capture b.capture --by path");
-    expect![[r#"
-        side A: 1 capture, 2 launches, 224 records, synthetic
-        side B: 1 capture, 2 launches, 224 records, synthetic
-        blocks of 2 and 2 launches are compared: changes from launch to launch are not in the numbers; give each side 6 captures or more, taken in turns
-        ──────────────────────────────────────────────────────────────────────────────────────────────────
-         region           a launch, A    B    mean, A          B    change       compared   verdict
-        ══════════════════════════════════════════════════════════════════════════════════════════════════
-         gemm, launches             1    1    21.4 µs   26.75 µs   +25.0 %                  too few units
-         gemm, warps                8    8   18620 cy   23275 cy   +25.0 %   8 + 8 blocks   slower
-           tile                    32   32    3355 cy    4194 cy   +25.0 %   8 + 8 blocks   slower
-           tile › load             32   32     955 cy    1194 cy   +25.0 %   8 + 8 blocks   slower
-           tile › mma              32   32    2320 cy    2900 cy   +25.0 %   8 + 8 blocks   slower
-           epilogue                 8    8    3600 cy    4500 cy   +25.0 %   8 + 8 blocks   slower
-        ──────────────────────────────────────────────────────────────────────────────────────────────────
-        5 of 6 rows changed by 1 % or more, at a false discovery rate of 5 %; 1 could not be tested
-        --- exit code 0
-    "#]].assert_eq(&ran.transcript());
 }
 
 #[test]

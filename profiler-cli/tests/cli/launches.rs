@@ -1,5 +1,4 @@
-//! What `stats --show` says of launches, for programs: the same figures as JSON and as CSV. What rows
-//! of regions are about.
+//! `stats --show` of launches: the same figures in JSON and CSV. The grouping of rows.
 
 use crate::support;
 
@@ -80,7 +79,9 @@ fn times_between_warps_are_shown_as_they_were_recorded_or_not_at_all() {
     for show in ["balance", "waits", "critical-path", "regions,balance"] {
         let ran = folder.run(&format!("stats gemm.capture --show {show} --subtract-cost"));
         assert_eq!((ran.code, ran.text().as_str()), (Some(2), ""), "{show}");
-        for words in ["--subtract-cost takes", "leave --subtract-cost out, or show regions alone"] {
+        for words in
+            ["--subtract-cost shortens", "leave --subtract-cost out, or show regions alone"]
+        {
             assert!(ran.stderr.contains(words), "{show}: {}", ran.stderr);
         }
     }
@@ -283,8 +284,7 @@ fn ranges_are_asked_for_and_named_as_ranges() {
             assert!(ran.stdout.is_empty(), "{words}");
         }
         let ran = folder.run(&format!("diff gemm.capture gemm.capture {words} --quiet"));
-        let nothing =
-            "error: nothing is compared: no region that was asked for is on either side\n";
+        let nothing = "error: nothing is compared: no chosen region is on either side\n";
         assert_eq!(ran.code, Some(2), "{}", ran.stderr);
         assert!(ran.stderr.starts_with(nothing), "{}", ran.stderr);
         // A threshold cannot be held to what is not there.

@@ -11,13 +11,12 @@ use profiler_wire::SiteKind;
 use serde_json::Value;
 use support::Folder;
 
-/// What members are by their paths: the types of each, with `null` and `absent` among them where they
-/// may be so.
+/// The types of members by their paths, with `null` and `absent` among them.
 type Members = BTreeMap<String, BTreeSet<String>>;
 
 const PAGE: &str = include_str!("../../../docs/formats.md");
 
-/// What stands in a column of a table is left to the tests of the tables.
+/// A column of a table, whose contents other tests check.
 const ANY: &str = "anything";
 
 /// The names and the types of each row of the table after such a comment.
@@ -80,13 +79,13 @@ fn documented_type(kind: &str, path: &str, members: &mut Members) -> String {
     "object".to_owned()
 }
 
-/// What was seen of the members of documents.
+/// The members in printed documents.
 #[derive(Default)]
 struct Seen {
     members: Members,
-    /// How often each was there.
+    /// The number of times that each was there.
     counts: BTreeMap<String, u64>,
-    /// How many objects there were at each path.
+    /// The number of objects at each path.
     objects: BTreeMap<String, u64>,
 }
 
@@ -173,7 +172,7 @@ fn odd() -> Capture {
     module.into_capture().expect("the sites are whole")
 }
 
-/// Whatever a session can measure besides its records, on a GPU that is known, and a list of names.
+/// A capture with everything that a session measures besides records, and a list of names.
 fn measured() -> Capture {
     let mut module = SyntheticModule::new(Keep::First, 8);
     let kernel = module.site(SiteKind::Kernel, "kernel");

@@ -1,4 +1,4 @@
-//! What a name may not do: a capture may be a stranger's, and a terminal obeys what is printed.
+//! Names in a stranger's capture must not steer the terminal.
 
 use crate::support;
 

@@ -52,42 +52,23 @@ fn all_of_it_named_is_all_of_it() {
 
 #[test]
 fn what_is_not_there_is_refused() {
-    check(
-        "export gemm.capture --to folded --launch 2",
-        expect![[r#"
-        --- stderr
-        error: there is no such launch
-          help: the launches are 0 to 1; `profiler info` lists them
-        --- exit code 2
-    "#]],
-    );
-    check(
-        "report gemm.capture -o - --kernel softmax --kernel gem?x",
-        expect![[r#"
-        --- stderr
-        error: no kernel is called softmax or gem?x
-          help: choose others by --kernel and --launch; `profiler info` lists them
-        --- exit code 2
-    "#]],
-    );
-    check(
-        "export gemm.capture --to folded --launch 1 --kernel softmax",
-        expect![[r#"
-        --- stderr
-        error: no kernel of these launches is called softmax
-          help: choose others by --kernel and --launch; `profiler info` lists them
-        --- exit code 2
-    "#]],
-    );
-    check(
-        "export gemm.capture --to folded --warp 2",
-        expect![[r#"
-        --- stderr
-        error: nothing was recorded there
-          help: choose others by --sm, --block and --warp; `profiler timeline` shows which
-        --- exit code 2
-    "#]],
-    );
+    let folder = Folder::with_captures();
+    for (words, said) in [
+        ("export gemm.capture --to folded --launch 2", "there is no such launch"),
+        (
+            "report gemm.capture -o - --kernel softmax --kernel gem?x",
+            "no kernel is called softmax or gem?x",
+        ),
+        (
+            "export gemm.capture --to folded --launch 1 --kernel softmax",
+            "no kernel of these launches is called softmax",
+        ),
+        ("export gemm.capture --to folded --warp 2", "nothing was recorded there"),
+    ] {
+        let ran = folder.run(words);
+        assert_eq!((ran.code, ran.stdout.len()), (Some(2), 0), "{words}");
+        assert!(ran.stderr.starts_with(&format!("error: {said}\n  help: ")), "{}", ran.stderr);
+    }
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! What a signal leaves behind.
+//! Signals leave nothing behind.
 #![cfg(unix)]
 
 use crate::support;

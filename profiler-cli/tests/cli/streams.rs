@@ -4,7 +4,6 @@ use crate::support;
 
 use std::fs;
 use std::io::{Read, Write};
-use std::path::Path;
 use std::process::Stdio;
 
 use flate2::Compression;
@@ -179,29 +178,6 @@ fn an_export_is_what_the_library_writes() {
 }
 
 #[test]
-fn a_timeline_is_the_same_whether_or_not_the_trace_was_in_memory() {
-    let folder = Folder::with_captures();
-    for name in ["gemm", "lossy"] {
-        let capture = if name == "gemm" { support::gemm(2) } else { support::lossy() };
-        let trace = profiler_trace::decode(&capture);
-        let options = profiler_trace::ExportOptions::default();
-        let ran = folder.run(&format!("export {name}.capture --to perfetto"));
-        let mut expected = Vec::new();
-        trace.write_perfetto_to(&mut expected, &options).expect("a vector can be written");
-        assert!(ran.stdout == expected, "{name}");
-        let diagnostics = trace.diagnostics.list.iter();
-        let told: String =
-            diagnostics.map(|it| format!("warning[{}]: {it}\n", it.kind.name())).collect();
-        assert_eq!(ran.stderr, told, "{name}");
-        let ran = folder.run(&format!("export {name}.capture --to chrome"));
-        expected.clear();
-        trace.write_chrome_to(&mut expected, &options).expect("a vector can be written");
-        assert!(ran.stdout == expected, "{name}");
-        assert_eq!(ran.stderr, told, "{name}");
-    }
-}
-
-#[test]
 fn an_output_that_fails_leaves_no_file() {
     let folder = Folder::with_captures();
     let before = folder.names();
@@ -213,16 +189,6 @@ fn an_output_that_fails_leaves_no_file() {
     let ran = folder.run("export none.capture -o a.json");
     assert_eq!(ran.code, Some(2));
     assert_eq!(folder.names(), before);
-}
-
-#[test]
-fn an_output_must_not_take_the_place_of_its_input() {
-    let folder = Folder::with_captures();
-    let before = folder.bytes("gemm.capture");
-    let ran = folder.run("export gemm.capture --to chrome -o ./gemm.capture");
-    assert_eq!(ran.code, Some(2));
-    assert!(ran.stderr.contains("would overwrite"), "{}", ran.stderr);
-    assert!(folder.bytes("gemm.capture") == before);
 }
 
 #[cfg(unix)]
@@ -271,33 +237,6 @@ fn a_full_disk_is_an_error() {
     assert!(ran.stderr.contains("\n  help: make room"), "{}", ran.stderr);
 }
 
-#[cfg(target_os = "linux")]
-#[test]
-fn what_the_system_refuses_is_said_with_help() {
-    let folder = Folder::with_captures();
-    let long = "a".repeat(300);
-    for (words, wanted) in [
-        ("stats gemm.capture/inner.capture", "a part of this one is a file"),
-        // Nothing lies at its begin.
-        ("stats /proc/self/mem", "whether the disk or the connection that it is on works"),
-        (&format!("stats {long}"), "no file can have this name"),
-        ("export gemm.capture -o /proc/x.json", "no file can be made there"),
-        (&format!("export gemm.capture -o {long}.json"), "no file can have this name"),
-        ("man --folder gemm.capture", "a part of this one is a file"),
-        ("man --folder gemm.capture/pages", "a part of this one is a file"),
-    ] {
-        let ran = folder.run(words);
-        refused(&ran, "error: cannot ");
-        let help = ran.stderr.split("\n  help: ").nth(1).unwrap_or_default();
-        assert!(help.contains(wanted), "{words}: {}", ran.stderr);
-    }
-    let mut command = program(&folder.path(""));
-    command.args(["stats", "-"]).stdin(fs::File::open(folder.path("")).expect("the folder"));
-    let ran = command.output().expect("the program can be run");
-    let stderr = String::from_utf8_lossy(&ran.stderr).into_owned();
-    assert!(stderr.contains("\n  help: name one of the captures in it"), "{stderr}");
-}
-
 #[cfg(unix)]
 #[test]
 fn what_is_not_allowed_is_said_with_help() {
@@ -337,7 +276,7 @@ fn a_reader_that_stops_is_no_failure() {
     for words in READERS {
         assert_eq!(unread(&folder, words), Some(0), "{words}");
     }
-    for words in ["completions bash", "man", "--help", "stats --help", "--version"] {
+    for words in ["completions bash", "--help", "stats --help", "--version"] {
         assert_eq!(unread(&folder, words), Some(0), "{words}");
     }
     // What was found stays found, and what failed has failed.
@@ -350,21 +289,7 @@ fn a_reader_that_stops_is_no_failure() {
 #[test]
 fn what_was_lost_is_said_to_a_reader_that_stops() {
     let folder = Folder::with_captures();
-    let formats = [
-        "perfetto",
-        "chrome",
-        "hatchet",
-        "folded",
-        "events-csv",
-        "events-json",
-        #[cfg(feature = "parquet")]
-        "parquet",
-        #[cfg(feature = "parquet")]
-        "arrow",
-        "flamegraph",
-        "chrome --gzip",
-    ];
-    for format in formats {
+    for format in ["perfetto", "folded", "events-csv", "flamegraph", "chrome --gzip"] {
         let words = format!("export lossy.capture --to {format}");
         let (reader, writer) = std::io::pipe().expect("a pipe can be made");
         drop(reader);
@@ -384,40 +309,6 @@ fn refused(ran: &Ran, text: &str) {
     assert!(ran.stdout.is_empty());
 }
 
-#[cfg(target_os = "linux")]
-#[test]
-fn a_closed_standard_output_is_a_failure() {
-    let folder = Folder::with_captures();
-    let diff = "diff gemm.capture gemm.capture";
-    let more = ["report gemm.capture -o -", diff, "completions bash", "man", "--help", "--version"];
-    for words in READERS.into_iter().chain(more) {
-        let run = |output: &str| {
-            let program = program(Path::new("."));
-            let line = format!("exec '{}' {words} {output}", program.get_program().display());
-            let mut shell = std::process::Command::new("sh");
-            shell.args(["-c", &line]).current_dir(folder.path("."));
-            let ran = shell.output().expect("there is a shell");
-            (ran.status.code(), String::from_utf8_lossy(&ran.stderr).into_owned())
-        };
-        let (code, stderr) = run(">&-");
-        assert_eq!(code, Some(2), "{words}: {stderr}");
-        let said = "error: cannot write standard output: it is closed\n  help: ";
-        assert!(stderr.starts_with(said), "{words}: {stderr}");
-        for open in ["> /dev/null", "<> /dev/null 1>&0"] {
-            assert_eq!(run(open).0, Some(0), "{words} {open}");
-        }
-    }
-    // What goes to a file needs none.
-    let line = format!(
-        "exec '{}' export gemm.capture -o a.json >&-",
-        program(Path::new(".")).get_program().display()
-    );
-    let mut shell = std::process::Command::new("sh");
-    let ran = shell.args(["-c", &line]).current_dir(folder.path(".")).status();
-    assert_eq!(ran.expect("there is a shell").code(), Some(0));
-    assert!(!folder.bytes("a.json").is_empty());
-}
-
 #[test]
 fn what_is_no_capture_is_refused_with_help() {
     let folder = Folder::with_captures();
@@ -431,92 +322,6 @@ fn what_is_no_capture_is_refused_with_help() {
         refused(&run("text.capture"), "no capture");
         refused(&run("gemm.pftrace"), "cannot be read back");
         refused(&run("."), "it is a folder");
-    }
-}
-
-/// A small capture whose blocks have another number at this byte of their headers, which are whole.
-fn with_version(at: usize, version: u16) -> Vec<u8> {
-    const HEADER_BYTES: usize = 56;
-    let mut file = Folder::with_captures().bytes("gemm.capture");
-    let mut rest = file.as_mut_slice();
-    while !rest.is_empty() {
-        let (header, after) = rest.split_at_mut(HEADER_BYTES);
-        header[at..at + 2].copy_from_slice(&version.to_le_bytes());
-        let checksum = crc32c::crc32c(&header[..52]);
-        header[52..].copy_from_slice(&checksum.to_le_bytes());
-        let payload = u32::from_le_bytes(header[24..28].try_into().expect("four bytes"));
-        rest = &mut after[payload as usize..];
-    }
-    file
-}
-
-#[test]
-fn a_capture_of_another_version_is_refused_with_help() {
-    let folder = Folder::new();
-    let (format, wire) = (8, 10);
-    // Nothing else is wrong with it.
-    for (at, version) in [(format, 1), (wire, 1)] {
-        folder.write("gemm.capture", &with_version(at, version));
-        let ran = folder.run("check gemm.capture --deny notes");
-        assert_eq!(ran.code, Some(0), "{}", ran.transcript());
-    }
-    let read = "this library reads version 1";
-    for (at, version, found, or) in [
-        (format, 2, "the capture has format version 2", "a later one"),
-        (wire, 2, "the capture's records have wire version 2", "record it again"),
-    ] {
-        folder.write("gemm.capture", &with_version(at, version));
-        let said = format!(
-            "error: gemm.capture: {found}, {read}; read it with the version of the profiler that \
-             wrote it, or {or}\n"
-        );
-        let more = ["report gemm.capture -o -", "diff gemm.capture gemm.capture"];
-        for words in READERS.into_iter().chain(more) {
-            refused(&folder.run(words), &said);
-        }
-    }
-}
-
-#[test]
-fn a_capture_that_was_cut_shows_what_is_whole() {
-    let folder = Folder::with_captures();
-    let whole = folder.bytes("gemm.capture");
-    let mut read = 0;
-    for part in 0..24 {
-        folder.write("cut.capture", &whole[..whole.len() * part / 24]);
-        let check = folder.run("check cut.capture");
-        match check.code {
-            // Nothing of it could be read.
-            Some(2) => assert!(check.stderr.starts_with("error: "), "{}", check.stderr),
-            Some(1) => {
-                read += 1;
-                assert!(check.text().contains("[damaged-capture, denied]"), "{part}");
-                assert!(check.text().contains("  damaged: "), "{part}");
-                for command in ["info", "stats"] {
-                    let ran = folder.run(&format!("{command} cut.capture"));
-                    assert_eq!(ran.code, Some(0), "{command} {part}: {}", ran.stderr);
-                    assert!(ran.text().contains("damaged or truncated"), "{command} {part}");
-                }
-                // What is left may hold no launch, which is no panic either.
-                let timeline = folder.run("timeline cut.capture");
-                assert!(matches!(timeline.code, Some(0 | 2)), "{part}");
-                assert!(timeline.stderr.contains("damaged or truncated"), "{part}");
-            }
-            other => panic!("part {part}: {other:?} {}", check.stderr),
-        }
-    }
-    assert!(read > 0, "some part of it can be read");
-}
-
-#[test]
-fn a_flipped_bit_never_ends_the_program() {
-    let folder = Folder::with_captures();
-    let whole = folder.bytes("lossy.capture");
-    for at in (0..whole.len()).step_by(whole.len() / 40) {
-        let mut bytes = whole.clone();
-        bytes[at] ^= 1 << (at % 8);
-        let check = folder.run_with("check -", &bytes, &[]);
-        assert!(matches!(check.code, Some(1 | 2)), "byte {at}: {}", check.transcript());
     }
 }
 
@@ -535,26 +340,6 @@ fn colour_is_used_where_it_is_asked_for() {
         (false, false)
     );
     assert_eq!(colored("check lossy.capture --color always", &[]), (true, false));
-}
-
-#[test]
-fn colour_of_help_and_of_wrong_arguments_is_chosen_too() {
-    let folder = Folder::new();
-    let colored = |words: &str| {
-        // Otherwise all would be coloured.
-        let variables: &[_] =
-            if words.contains("never") { &[("CLICOLOR_FORCE", "1")] } else { &[] };
-        let ran = folder.run_with(words, b"", variables);
-        assert!(!ran.stdout.is_empty() || !ran.stderr.is_empty(), "{words}");
-        ran.stdout.contains(&0x1b) || ran.stderr.contains('\x1b')
-    };
-    for words in ["--help", "stats -h", "stats --bad-option", "diff one.capture", "help info"] {
-        assert!(!colored(words), "{words}");
-        assert!(!colored(&format!("--color never {words}")), "{words}");
-        assert!(colored(&format!("--color=always {words}")), "{words}");
-    }
-    assert!(!colored("stats --bad-option --color never"));
-    assert!(colored("stats --help --color always"));
 }
 
 #[test]

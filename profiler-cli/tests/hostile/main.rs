@@ -122,7 +122,7 @@ fn every_truncation_and_every_flipped_bit_through_every_front_end() {
     }
 }
 
-/// What a device wrote has no checksum: a faulty kernel may have written anything there. The front
+/// The device's buffers have no checksum: a faulty kernel may have written anything there. The front
 /// ends take turns, as each flip makes another trace.
 #[test]
 fn every_flipped_bit_that_a_device_wrote_through_one_front_end_in_turn() {
@@ -154,8 +154,8 @@ fn every_flipped_bit_that_a_device_wrote_through_one_front_end_in_turn() {
     assert!(flips > 1000, "{flips} bits were flipped");
 }
 
-/// What the host did is under the metadata's checksum in a file, and is times of two clocks, which a
-/// writer with a fault may have read as anything.
+/// Spans of the host are under the metadata's checksum in a file, but their times come from two clocks, which a
+/// faulty writer may have read as anything.
 #[test]
 fn hosts_of_any_kind_through_every_front_end() {
     let _alone = alone();
@@ -188,8 +188,7 @@ fn hosts_of_any_kind_through_every_front_end() {
     }
 }
 
-/// The descriptor is under the metadata's checksum in a file, and comes from the host: what a
-/// writer with a fault may have put there.
+/// The descriptor is under the metadata's checksum in a file, but a faulty writer may have put anything there.
 #[test]
 fn every_flipped_bit_of_the_descriptor_through_one_front_end_in_turn() {
     let _alone = alone();

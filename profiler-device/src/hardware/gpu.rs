@@ -1,6 +1,6 @@
-//! What [`ptx!`](super::ptx) makes on the GPU of what it is given: `asm!`. With operands of
-//! the classes `reg16`, `reg32` and `reg64` only, so that rustc's own nvptx64 target and Rust-CUDA's code generator
-//! both take it; and the few things beside that a GPU has in another way than its twin.
+//! The GPU's side of [`ptx!`](super::ptx): `asm!`, with operands of the classes `reg16`, `reg32` and `reg64`
+//! only, which both rustc's own nvptx64 target and Rust-CUDA's code generator take; and a few functions that
+//! differ between GPU and twin.
 
 // SAFETY: LLVM's intrinsic has this signature.
 unsafe extern "C" {

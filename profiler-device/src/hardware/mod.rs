@@ -1,8 +1,7 @@
-//! What the hardware knows and does: clocks, special registers, election, and the few memory
-//! operations of the record path. Each is a few lines of PTX, written once: on the GPU they are `asm!`,
-//! and in the twin the emulator runs them.
+//! Clocks, special registers, election, and the few memory operations of the record path. Each is a few lines of
+//! PTX, written once: on the GPU they are `asm!`, and in the twin the emulator runs them.
 //!
-//! These calls are public: a kernel may use them beside the macros. Sections refer to the PTX ISA.
+//! These calls are public: a kernel may use them, too. Sections refer to the PTX ISA.
 
 #[cfg(target_arch = "nvptx64")]
 #[path = "gpu.rs"]
@@ -61,8 +60,8 @@ pub fn sm_id() -> u32 {
     ptx::sm_id()
 }
 
-/// Where the SM holds the warp, `%warpid` ("Special Registers: %warpid"): below the number of warps
-/// that it can hold, and not the warp's number in its block. On the emulator it is that.
+/// The warp's place on its SM, `%warpid` ("Special Registers: %warpid"), below the number of warps that an SM
+/// can hold. It is not the warp's number in its block, except on the emulator.
 #[inline(always)]
 #[must_use]
 pub fn warp_id() -> u32 {
@@ -130,7 +129,7 @@ pub(crate) fn zero_after(address: usize) -> usize {
     ptx::offset_after(address as u64, 0) as usize
 }
 
-/// Where a kernel finds its launch descriptor.
+/// Access to a launch descriptor.
 #[cfg(feature = "enabled")]
 pub(crate) trait Descriptor: Copy {
     /// The 4-byte field at a byte offset of [`profiler_wire::descriptor::offset`].
@@ -194,7 +193,7 @@ impl Descriptor for DescriptorPtr {
     }
 }
 
-/// The rank of the block in its cluster, where the target has clusters.
+/// The rank of the block in its cluster, if the target has clusters.
 #[cfg(feature = "enabled")]
 #[inline(always)]
 pub(crate) fn cluster_rank() -> Option<u32> {

@@ -182,9 +182,8 @@ ptx! {
         "// {value}" => value
     }
 
-    /// An offset that is given as zero, of which the compilers do not know that it still is, and that they
-    /// have only once they have an address. Added to a pointer, it holds the pointer and leaves the compiler
-    /// what it knows of it: its provenance and its address space.
+    /// Returns an offset that is zero, without the compilers knowing it, once an address is there. Added to a
+    /// pointer, it holds the pointer back, and keeps its provenance and its address space known.
     placed fn offset_after(address: u64 as reg64) through (offset as reg64) -> u64 {
         "// {offset} {address}" => offset
     }

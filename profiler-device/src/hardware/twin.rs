@@ -1,5 +1,5 @@
-//! What [`ptx!`](super::ptx) makes in the CPU twin of what it is given: a program that the emulator runs; and the
-//! few things beside that a GPU has in another way.
+//! The CPU twin's side of [`ptx!`](super::ptx): a program that the emulator runs; and a few functions that differ
+//! between GPU and twin.
 
 #[cfg(feature = "enabled")]
 use profiler_wire::{SiteKind, site::SiteEntry};

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
 use common::{collect_both, config, thread};
 use profiler_emulator::{
-    LaunchConfig, active_mask, active_mask_at, advance, ballot, barrier, barrier_arrive, lane_id,
+    LaunchConfig, active_mask, active_mask_at, advance, barrier, barrier_arrive, lane_id,
     shared_memory, thread_index, warp_exchange, warp_exchange_words, warp_index, yield_now,
 };
 
@@ -140,31 +140,6 @@ fn halves_of_a_warp_exchange_apart() {
     });
     for (_, thread, sum) in seen {
         assert_eq!(sum, if thread % 2 == 0 { 240 } else { 256 + 256 + 16_000 });
-    }
-}
-
-#[test]
-fn lanes_vote() {
-    let seen = collect_both(&config(1, 40), || {
-        let mask = if warp_index() == 0 { u32::MAX } else { 0xff };
-        let odd = lane_id() % 2 == 1;
-        ballot(mask, odd)
-    });
-    for (_, thread, votes) in seen {
-        assert_eq!(votes, if thread < 32 { 0xaaaa_aaaa } else { 0xaa });
-    }
-}
-
-#[test]
-fn lanes_that_have_left_do_not_vote() {
-    let seen = collect_both(&config(1, 32), || {
-        if lane_id() >= 5 {
-            return 0;
-        }
-        ballot(u32::MAX, true)
-    });
-    for (_, thread, votes) in seen {
-        assert_eq!(votes, if thread < 5 { 0x1f } else { 0 });
     }
 }
 

@@ -31,17 +31,6 @@ fn every_thread_of_every_block_runs_once() {
 }
 
 #[test]
-#[cfg_attr(profiler_os_threads, ignore = "begins two million threads")]
-fn many_small_blocks() {
-    let count = AtomicU64::new(0);
-    launch(&config(1 << 16, 32), || {
-        count.fetch_add(1, Relaxed);
-    })
-    .unwrap();
-    assert_eq!(count.into_inner(), 1 << 21);
-}
-
-#[test]
 fn impossible_launches_are_refused_by_name() {
     for (grid, block, fault) in [
         ([0, 1, 1], [1, 1, 1], "grid has extent 0 in x"),
@@ -60,12 +49,6 @@ fn impossible_launches_are_refused_by_name() {
         assert!(matches!(error, LaunchError::InvalidConfig(_)), "{error}");
         assert!(error.to_string().contains("at most 1073741824 bytes"), "{error}");
     }
-}
-
-#[test]
-fn blocks_go_round_the_sms() {
-    let sms = collect(&config(10, 1), sm_id);
-    assert!(sms.iter().all(|&(block, _, sm)| sm == block % 4));
 }
 
 #[test]

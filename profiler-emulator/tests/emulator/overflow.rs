@@ -1,30 +1,30 @@
-//! A thread of a kernel that overflows its stack, or reaches for memory that is not there, ends the process;
-//! what it says before that. (Where each is a
-//! thread of the operating system, std says it.)
+//! A kernel's thread that overflows its stack, or accesses memory that is not there, ends the process with an
+//! explanation. (With `profiler_os_threads`, std explains it.)
 #![cfg(all(target_os = "linux", not(profiler_os_threads)))]
 
-use std::ffi::c_void;
 use std::hint::black_box;
-use std::mem::MaybeUninit;
 use std::os::unix::process::ExitStatusExt;
-use std::process::{Command, Output};
+use std::process::Command;
 
 use profiler_emulator::{LaunchConfig, launch, yield_now};
 
-/// In the process that is to end: what its kernel does.
-const DOES: &str = "PROFILER_EMULATOR_TEST_DOES";
+/// Set in the process that is to end.
+const ENDS: &str = "PROFILER_EMULATOR_TEST_ENDS";
 
-/// Runs one of the tests below in a process of its own, in which its kernel does something.
-fn process(test: &str, does: &str) -> Output {
-    Command::new(std::env::current_exe().expect("this program"))
+/// Runs a test in a process of its own, where its kernel ends it, and requires what it says.
+fn check(test: &str, kernel: impl Fn() + Sync, said: &[&str], unsaid: &str) {
+    if std::env::var_os(ENDS).is_some() {
+        launch(&LaunchConfig::new([2, 1, 1], [64, 1, 1]), kernel).expect("the process ends before");
+        return;
+    }
+    let output = Command::new(std::env::current_exe().expect("this program"))
         .args([&format!("overflow::{test}"), "--exact", "--nocapture"])
-        .env(DOES, does)
+        .env(ENDS, "1")
         .output()
-        .expect("the program starts")
-}
-
-fn does(what: &str) -> bool {
-    std::env::var(DOES).is_ok_and(|does| does == what)
+        .expect("the program starts");
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    assert!(said.iter().all(|part| stderr.contains(part)) && !stderr.contains(unsaid), "{stderr}");
+    assert_eq!(output.status.signal(), Some(11), "{output:?}");
 }
 
 /// Takes more stack than there is, a page and more at a time.
@@ -33,68 +33,29 @@ fn recurse(depth: u64) -> u64 {
     if depth == 0 { 0 } else { recurse(depth - 1) + page[depth as usize % page.len()] }
 }
 
-fn launches(kernel: impl Fn() + Sync) {
-    let config = LaunchConfig::new([2, 1, 1], [64, 1, 1]);
-    launch(&config, kernel).expect("the process ends before");
-}
-
 #[test]
 fn an_overflow_says_what_helps() {
-    if does("overflow") {
-        return launches(|| {
-            yield_now();
-            black_box(recurse(1 << 20));
-        });
-    }
-    let output = process("an_overflow_says_what_helps", "overflow");
-    let said = String::from_utf8_lossy(&output.stderr);
-    assert!(said.contains("overflowed its stack") && said.contains("stack_bytes"), "{said}");
-    assert_eq!(output.status.signal(), Some(6), "aborted: {output:?}");
-}
-
-/// The same on a thread that std did not begin, and that has no stack for signals.
-#[test]
-fn an_overflow_on_a_foreign_thread_says_what_helps() {
-    extern "C" fn overflows(_: *mut c_void) -> *mut c_void {
-        launches(|| {
-            black_box(recurse(1 << 20));
-        });
-        std::ptr::null_mut()
-    }
-    if does("foreign") {
-        let mut thread = MaybeUninit::uninit();
-        // SAFETY: the place is there, no attributes are the default ones, and the function takes nothing.
-        unsafe {
-            let begun = libc::pthread_create(
-                thread.as_mut_ptr(),
-                std::ptr::null(),
-                overflows,
-                std::ptr::null_mut(),
-            );
-            assert_eq!(begun, 0);
-            libc::pthread_join(thread.assume_init(), std::ptr::null_mut());
-        }
-        return;
-    }
-    let output = process("an_overflow_on_a_foreign_thread_says_what_helps", "foreign");
-    let said = String::from_utf8_lossy(&output.stderr);
-    assert!(said.contains("overflowed its stack"), "{said}");
-    assert_eq!(output.status.signal(), Some(6), "aborted: {output:?}");
+    let overflow = || {
+        yield_now();
+        black_box(recurse(1 << 20));
+    };
+    let said = ["overflowed its stack", "stack_bytes"];
+    check("an_overflow_says_what_helps", overflow, &said, "memory that is not there");
 }
 
 #[test]
 fn another_fault_is_not_called_an_overflow() {
-    if does("fault") {
-        return launches(|| {
-            let nowhere = black_box(std::ptr::without_provenance::<u32>(64));
-            // SAFETY: none: nothing is there, and the process ends, which is what is tested.
-            black_box(unsafe { nowhere.read_volatile() });
-        });
-    }
-    let output = process("another_fault_is_not_called_an_overflow", "fault");
-    let said = String::from_utf8_lossy(&output.stderr);
-    assert!(!said.contains("overflowed") && said.contains("memory that is not there"), "{said}");
-    assert_eq!(output.status.signal(), Some(11), "by the fault: {output:?}");
+    let fault = || {
+        let nowhere = black_box(std::ptr::without_provenance::<u32>(64));
+        // SAFETY: none: nothing is there, and the process ends, which is what is tested.
+        black_box(unsafe { nowhere.read_volatile() });
+    };
+    check(
+        "another_fault_is_not_called_an_overflow",
+        fault,
+        &["memory that is not there"],
+        "overflowed",
+    );
 }
 
 /// A kernel takes as much as it was given.

@@ -1,19 +1,19 @@
-//! What only GPUs of compute capability 9.0 have, as PTX instructions.
+//! Instructions that only GPUs of compute capability 9.0 have, as PTX.
 //!
-//! The functions promise what their namesakes in the public modules do; each SAFETY comment here
+//! The functions have the contracts of the public functions of the same names; each SAFETY comment here
 //! argues for the instruction alone.
 //!
 //! # Safety
 //!
-//! Callers see to what the namesake in the public modules asks for.
+//! Callers fulfil the contracts of the public functions of the same names.
 
 use core::arch::asm;
 
-use crate::platform::convergent;
+use crate::platform::{convergent, instructions};
 use crate::tma::TensorMap;
 use crate::wgmma::SUMS;
 
-/// The address in the shared state space of what a pointer points to there.
+/// The address in the shared state space of a generic pointer into it.
 #[inline(always)]
 pub(crate) fn shared_address(pointer: *const u8) -> u32 {
     let address: u64;
@@ -30,18 +30,31 @@ pub(crate) fn shared_address(pointer: *const u8) -> u32 {
     address as u32
 }
 
+instructions! {
+    memory [unsafe] fn arrive_expecting(barrier: u32 as reg32, bytes: u32 as reg32) {
+        "{{ .reg .b64 state;",
+        "mbarrier.arrive.expect_tx.shared.b64 state, [{barrier}], {bytes}; }}",
+    }
+
+    memory fn commit_stores() { "cp.async.bulk.commit_group;" }
+
+    memory fn wait_stores_read<PENDING: usize>() { "cp.async.bulk.wait_group.read {PENDING};" }
+
+    memory fn fence_async() { "fence.proxy.async.shared::cta;" }
+
+    warp [unsafe] fn release_registers<COUNT: u32>() { "setmaxnreg.dec.sync.aligned.u32 {COUNT};" }
+
+    warp [unsafe] fn take_registers<COUNT: u32>() { "setmaxnreg.inc.sync.aligned.u32 {COUNT};" }
+
+    warp [unsafe] fn wgmma_fence() { "wgmma.fence.sync.aligned;" }
+
+    warp [unsafe] fn wgmma_commit() { "wgmma.commit_group.sync.aligned;" }
+}
+
 #[inline(always)]
 pub(crate) unsafe fn mbarrier_arrive_expecting_bytes(barrier: *mut u64, bytes: u32) {
-    // SAFETY: the caller vouches for the mbarrier; memory is taken to change.
-    unsafe {
-        asm!(
-            "{{ .reg .b64 state;",
-            "mbarrier.arrive.expect_tx.shared.b64 state, [{}], {}; }}",
-            in(reg32) shared_address(barrier.cast()),
-            in(reg32) bytes,
-            options(nostack),
-        );
-    }
+    // SAFETY: the caller vouches for the mbarrier.
+    unsafe { arrive_expecting(shared_address(barrier.cast()), bytes) };
 }
 
 #[inline(always)]
@@ -101,53 +114,7 @@ pub(crate) unsafe fn tensor_store_2d(
     }
 }
 
-#[inline(always)]
-pub(crate) fn commit_stores() {
-    // SAFETY: orders stores that were started; memory is taken to change.
-    unsafe { asm!("cp.async.bulk.commit_group;", options(nostack)) };
-}
-
-#[inline(always)]
-pub(crate) fn wait_stores_read<const PENDING: usize>() {
-    // SAFETY: waits for stores that were started; memory is taken to change.
-    unsafe { asm!("cp.async.bulk.wait_group.read {};", const PENDING, options(nostack)) };
-}
-
-#[inline(always)]
-pub(crate) fn fence_async() {
-    // SAFETY: a fence; memory is taken to change.
-    unsafe { asm!("fence.proxy.async.shared::cta;", options(nostack)) };
-}
-
-#[inline(always)]
-pub(crate) unsafe fn release_registers<const COUNT: u32>() {
-    convergent();
-    // SAFETY: the caller vouches for the warp group.
-    unsafe { asm!("setmaxnreg.dec.sync.aligned.u32 {};", const COUNT, options(nostack)) };
-}
-
-#[inline(always)]
-pub(crate) unsafe fn take_registers<const COUNT: u32>() {
-    convergent();
-    // SAFETY: the caller vouches for the warp group.
-    unsafe { asm!("setmaxnreg.inc.sync.aligned.u32 {};", const COUNT, options(nostack)) };
-}
-
-#[inline(always)]
-pub(crate) unsafe fn wgmma_fence() {
-    convergent();
-    // SAFETY: the caller vouches for the warp group; memory is taken to change.
-    unsafe { asm!("wgmma.fence.sync.aligned;", options(nostack)) };
-}
-
-#[inline(always)]
-pub(crate) unsafe fn wgmma_commit() {
-    convergent();
-    // SAFETY: the caller vouches for the warp group; memory is taken to change.
-    unsafe { asm!("wgmma.commit_group.sync.aligned;", options(nostack)) };
-}
-
-/// Defines what takes all sums of a thread as operands; the indices are counted here once.
+/// Defines the functions that take all sums of a thread as operands; the indices are counted here once.
 macro_rules! with_sums {
     ($first:literal $($index:literal)*) => {
         #[inline(always)]

@@ -1,4 +1,4 @@
-//! What only GPUs of compute capability 9.0 have: on the CPU it fails the launch.
+//! Instructions that only GPUs of compute capability 9.0 have: on the CPU they fail the launch.
 //!
 //! # Safety
 //!

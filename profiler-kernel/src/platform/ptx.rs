@@ -1,11 +1,11 @@
 //! The operations as PTX instructions.
 //!
-//! The functions promise what their namesakes in the public modules do; each SAFETY comment here
-//! argues for the instruction alone.
+//! The functions have the contracts of the public functions of the same names; each SAFETY comment here argues
+//! for the instruction alone.
 //!
 //! # Safety
 //!
-//! Callers see to what the namesake in the public modules asks for.
+//! Callers fulfil the contracts of the public functions of the same names.
 
 use core::arch::{asm, global_asm};
 
@@ -17,14 +17,55 @@ unsafe extern "C" {
 
 /// Keeps LLVM from moving the collective that follows into, out of or across control flow.
 ///
-/// LLVM takes `asm!` for something that threads do on their own, and copies it into both arms of a
-/// branch if that saves a jump. It knows this intrinsic to be convergent and does not copy or move
-/// code that contains it. ptxas removes it, since its result is unused.
+/// LLVM treats `asm!` as work of single threads, and copies it into both arms of a branch if that saves a jump.
+/// It knows that this intrinsic is convergent, and does not copy or move code that contains it. ptxas removes it,
+/// since its result is unused.
 #[inline(always)]
 pub(crate) fn convergent() {
     // SAFETY: reads which lanes are active; no operands, no effect.
     unsafe { llvm_active_mask() };
 }
+
+/// Functions of one statement of PTX each, which names its operands. The kinds: `warp` is for a whole warp
+/// and may change memory; `memory` may change memory; `pure` computes a result of its operands alone.
+macro_rules! instructions {
+    ($(
+        $(#[$attribute:meta])*
+        $kind:ident $([$unsafe:ident])? fn $name:ident $(<$constant:ident: $count:ty>)?
+            ($($operand:ident: $type:ty as $register:ident),*)
+            $(out ($result:ident as $out:ident) -> $returned:ty)?
+        { $($text:expr),+ $(,)? }
+    )*) => {$(
+        $(#[$attribute])*
+        #[inline(always)]
+        pub(crate) $($unsafe)? fn $name $(<const $constant: $count>)? ($($operand: $type),*) $(-> $returned)? {
+            $(let $result: $returned;)?
+            // SAFETY: the statement does no more than its kind says, and the caller of an `unsafe` function
+            // vouches for its operands.
+            unsafe {
+                $crate::platform::statement!(
+                    $kind $($text,)+
+                    $($result = out($out) $result,)?
+                    $($operand = in($register) $operand,)*
+                    $($constant = const $constant,)?
+                );
+            }
+            $($result)?
+        }
+    )*};
+}
+pub(crate) use instructions;
+
+/// One `asm!` of a kind, for [`instructions`].
+macro_rules! statement {
+    (warp $($asm:tt)*) => {{
+        $crate::platform::convergent();
+        core::arch::asm!($($asm)* options(nostack))
+    }};
+    (memory $($asm:tt)*) => { core::arch::asm!($($asm)* options(nostack)) };
+    (pure $($asm:tt)*) => { core::arch::asm!($($asm)* options(pure, nomem, nostack, preserves_flags)) };
+}
+pub(crate) use statement;
 
 /// A special register of 32 bits that does not change while the thread runs.
 macro_rules! constant_register {
@@ -73,50 +114,24 @@ pub(crate) fn trap() -> ! {
     unsafe { asm!("trap;", options(noreturn, nostack)) }
 }
 
-#[inline(always)]
-pub(crate) fn sync_threads() {
-    convergent();
-    // SAFETY: a barrier; memory is taken to change.
-    unsafe { asm!("bar.sync 0;", options(nostack)) };
-}
+instructions! {
+    warp fn sync_threads() { "bar.sync 0;" }
 
-#[inline(always)]
-pub(crate) unsafe fn barrier_sync(id: u32, count: u32) {
-    convergent();
-    // SAFETY: the caller vouches for the operands; memory is taken to change.
-    unsafe { asm!("bar.sync {}, {};", in(reg32) id, in(reg32) count, options(nostack)) };
-}
+    warp [unsafe] fn barrier_sync(id: u32 as reg32, count: u32 as reg32) { "bar.sync {id}, {count};" }
 
-#[inline(always)]
-pub(crate) unsafe fn barrier_arrive(id: u32, count: u32) {
-    convergent();
-    // SAFETY: the caller vouches for the operands; memory is taken to change.
-    unsafe { asm!("bar.arrive {}, {};", in(reg32) id, in(reg32) count, options(nostack)) };
-}
+    warp [unsafe] fn barrier_arrive(id: u32 as reg32, count: u32 as reg32) { "bar.arrive {id}, {count};" }
 
-#[inline(always)]
-pub(crate) fn block_fence() {
-    // SAFETY: a fence; memory is taken to change.
-    unsafe { asm!("fence.acq_rel.cta;", options(nostack)) };
-}
+    memory fn block_fence() { "fence.acq_rel.cta;" }
 
-#[inline(always)]
-pub(crate) fn device_fence() {
-    // SAFETY: a fence; memory is taken to change.
-    unsafe { asm!("fence.acq_rel.gpu;", options(nostack)) };
+    memory fn device_fence() { "fence.acq_rel.gpu;" }
+
+    warp [unsafe] fn sync_warp(mask: u32 as reg32) { "bar.warp.sync {mask};" }
 }
 
 #[inline(always)]
 pub(crate) fn active_mask() -> u32 {
     // SAFETY: reads which lanes are active.
     unsafe { llvm_active_mask() }
-}
-
-#[inline(always)]
-pub(crate) unsafe fn sync_warp(mask: u32) {
-    convergent();
-    // SAFETY: the caller vouches for the mask; memory is taken to change.
-    unsafe { asm!("bar.warp.sync {};", in(reg32) mask, options(nostack)) };
 }
 
 macro_rules! shuffle {
@@ -206,7 +221,7 @@ pub trait Element: Copy {
     unsafe fn store(self, array: Address, index: usize);
 }
 
-/// Where an element of `bytes` bytes lies; shared memory has less than 2^32 bytes.
+/// The address of an element of `bytes` bytes; shared memory has less than 2^32 bytes.
 #[inline(always)]
 fn element_address(array: Address, index: usize, bytes: usize) -> Address {
     array + index as u32 * bytes as u32
@@ -279,50 +294,24 @@ pub(crate) fn dynamic_shared_bytes() -> u32 {
     constant_register!("dynamic_smem_size")
 }
 
-#[inline(always)]
-pub(crate) unsafe fn atomic_add_u32(address: *mut u32, value: u32) -> u32 {
-    let before: u32;
-    // SAFETY: the caller vouches for the address; memory is taken to change.
-    unsafe {
-        asm!(
-            "atom.relaxed.gpu.add.u32 {}, [{}], {};",
-            out(reg32) before,
-            in(reg64) address,
-            in(reg32) value,
-            options(nostack),
-        );
-    }
-    before
-}
+instructions! {
+    memory [unsafe] fn atomic_add_u32(address: *mut u32 as reg64, value: u32 as reg32)
+        out (before as reg32) -> u32
+    { "atom.relaxed.gpu.add.u32 {before}, [{address}], {value};" }
 
-#[inline(always)]
-pub(crate) unsafe fn load_acquire_u32(address: *const u32) -> u32 {
-    let value: u32;
-    // SAFETY: the caller vouches for the address; memory is taken to change, as it must for an
-    // acquire.
-    unsafe {
-        asm!(
-            "ld.acquire.gpu.u32 {}, [{}];",
-            out(reg32) value,
-            in(reg64) address,
-            options(nostack),
-        );
+    memory [unsafe] fn load_acquire_u32(address: *const u32 as reg64) out (value as reg32) -> u32 {
+        "ld.acquire.gpu.u32 {value}, [{address}];"
     }
-    value
-}
 
-#[inline(always)]
-pub(crate) unsafe fn store_release_u32(address: *mut u32, value: u32) {
-    // SAFETY: the caller vouches for the address; memory is taken to change.
-    unsafe {
-        asm!("st.release.gpu.u32 [{}], {};", in(reg64) address, in(reg32) value, options(nostack));
+    memory [unsafe] fn store_release_u32(address: *mut u32 as reg64, value: u32 as reg32) {
+        "st.release.gpu.u32 [{address}], {value};"
     }
 }
 
 #[inline(always)]
 pub(crate) fn spin_hint() {}
 
-/// Asks for the time only once the condition has turned out not to hold.
+/// Reads the time only if the condition does not hold at first.
 #[inline(always)]
 pub(crate) fn spin_until_or_trap(limit_ns: u64, mut condition: impl FnMut() -> bool) {
     if condition() {
@@ -345,32 +334,17 @@ fn global_timer() -> u64 {
     now
 }
 
-#[inline(always)]
-pub(crate) unsafe fn cp_async_16(target: *mut u8, source: *const u8) {
-    // SAFETY: the caller vouches for both addresses; memory is taken to change.
-    unsafe {
-        asm!(
-            "{{ .reg .u64 target, source;",
-            "cvta.to.shared.u64 target, {0};",
-            "cvta.to.global.u64 source, {1};",
-            "cp.async.cg.shared.global [target], [source], 16; }}",
-            in(reg64) target,
-            in(reg64) source,
-            options(nostack),
-        );
+instructions! {
+    memory [unsafe] fn cp_async_16(target: *mut u8 as reg64, source: *const u8 as reg64) {
+        "{{ .reg .u64 target, source;",
+        "cvta.to.shared.u64 target, {target};",
+        "cvta.to.global.u64 source, {source};",
+        "cp.async.cg.shared.global [target], [source], 16; }}",
     }
-}
 
-#[inline(always)]
-pub(crate) fn cp_async_commit() {
-    // SAFETY: orders copies that were started; memory is taken to change.
-    unsafe { asm!("cp.async.commit_group;", options(nostack)) };
-}
+    memory fn cp_async_commit() { "cp.async.commit_group;" }
 
-#[inline(always)]
-pub(crate) fn cp_async_wait<const PENDING: usize>() {
-    // SAFETY: waits for copies that were started; memory is taken to change.
-    unsafe { asm!("cp.async.wait_group {};", const PENDING, options(nostack)) };
+    memory fn cp_async_wait<PENDING: usize>() { "cp.async.wait_group {PENDING};" }
 }
 
 /// An instruction on an mbarrier, whose shared address it can name as `barrier`.
@@ -453,20 +427,18 @@ pub(crate) unsafe fn mbarrier_invalidate(barrier: *mut u64) {
     }
 }
 
-#[inline(always)]
-pub(crate) fn pack_bf16(low: f32, high: f32) -> u32 {
-    let packed: u32;
-    // SAFETY: registers only.
-    unsafe {
-        asm!(
-            "cvt.rn.bf16x2.f32 {}, {}, {};",
-            out(reg32) packed,
-            in(reg32) high,
-            in(reg32) low,
-            options(pure, nomem, nostack, preserves_flags),
-        );
+instructions! {
+    pure fn pack_bf16(low: f32 as reg32, high: f32 as reg32) out (packed as reg32) -> u32 {
+        "cvt.rn.bf16x2.f32 {packed}, {high}, {low};"
     }
-    packed
+
+    pure fn exp2(x: f32 as reg32) out (result as reg32) -> f32 { "ex2.approx.ftz.f32 {result}, {x};" }
+
+    pure fn rsqrt(x: f32 as reg32) out (result as reg32) -> f32 { "rsqrt.approx.ftz.f32 {result}, {x};" }
+
+    pure fn fma(a: f32 as reg32, b: f32 as reg32, c: f32 as reg32) out (result as reg32) -> f32 {
+        "fma.rn.f32 {result}, {a}, {b}, {c};"
+    }
 }
 
 #[inline(always)]
@@ -546,45 +518,4 @@ pub(crate) unsafe fn stmatrix_x4(row: *mut u8, parts: [u32; 4]) {
             options(nostack),
         );
     }
-}
-
-macro_rules! unary {
-    ($($function:ident: $instruction:literal;)*) => {$(
-        #[inline(always)]
-        pub(crate) fn $function(x: f32) -> f32 {
-            let result: f32;
-            // SAFETY: registers only.
-            unsafe {
-                asm!(
-                    concat!($instruction, " {}, {};"),
-                    out(reg32) result,
-                    in(reg32) x,
-                    options(pure, nomem, nostack, preserves_flags),
-                );
-            }
-            result
-        }
-    )*};
-}
-
-unary! {
-    exp2: "ex2.approx.ftz.f32";
-    rsqrt: "rsqrt.approx.ftz.f32";
-}
-
-#[inline(always)]
-pub(crate) fn fma(a: f32, b: f32, c: f32) -> f32 {
-    let result: f32;
-    // SAFETY: registers only.
-    unsafe {
-        asm!(
-            "fma.rn.f32 {}, {}, {}, {};",
-            out(reg32) result,
-            in(reg32) a,
-            in(reg32) b,
-            in(reg32) c,
-            options(pure, nomem, nostack, preserves_flags),
-        );
-    }
-    result
 }

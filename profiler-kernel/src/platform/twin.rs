@@ -2,7 +2,7 @@
 //!
 //! # Safety
 //!
-//! Callers see to what the namesake in the public modules asks for.
+//! Callers fulfil the contracts of the public functions of the same names.
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering, fence};
@@ -87,7 +87,7 @@ pub(crate) fn check_index(index: usize, length: usize) {
     assert!(index < length, "index {index} of a shared array of {length} elements");
 }
 
-/// Where a shared array begins.
+/// The begin of a shared array.
 pub type Address = *mut u8;
 
 pub(crate) fn generic_pointer(address: Address) -> *mut u8 {
@@ -159,7 +159,7 @@ pub(crate) fn spin_hint() {
     emulator::yield_now();
 }
 
-/// The emulator itself finds out when no thread gets on any more.
+/// The emulator itself detects that no thread makes progress.
 pub(crate) fn spin_until_or_trap(_limit_ns: u64, mut condition: impl FnMut() -> bool) {
     while !condition() {
         emulator::yield_now();
@@ -172,7 +172,7 @@ struct PendingCopy {
     source: *const u8,
 }
 
-/// What a thread has started and not yet waited for.
+/// The pending copies of a thread.
 #[derive(Default)]
 struct Copies {
     open: Vec<PendingCopy>,

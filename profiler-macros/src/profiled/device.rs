@@ -49,8 +49,8 @@ pub(super) fn expand(
         #statements
     });
     let item = item(attributes, visibility, signature, &body);
-    // In a call the recorder's registers would go through memory; and each kernel calls from both
-    // copies of its body, so that LLVM may not inline by itself what it otherwise would.
+    // In a call, the recorder's registers would go through memory; and each kernel calls from both copies of
+    // its body, so that LLVM may not inline by itself.
     let has = |name| attributes.iter().any(|attribute| attribute.path().is_ident(name));
     // A function with features of its own cannot be inlined always.
     let inline = (!has("inline") && !has("target_feature")).then(|| {
@@ -62,8 +62,7 @@ pub(super) fn expand(
     emit!(#inline #item)
 }
 
-/// The expression that gives the recorder: what `recorder = ..` says, or the parameter whose type
-/// is a recorder.
+/// The expression of the recorder: that of `recorder = ..`, or the parameter whose type is a recorder.
 fn find_recorder(
     function: &Function,
     arguments: &Arguments,

@@ -18,7 +18,7 @@ use crate::report::Errors;
 use crate::runtime::{Runtime, Site, at, emit};
 use crate::strategy::By;
 
-/// Whose kernel it is.
+/// The compiler that a kernel is for.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
     /// `extern "ptx-kernel"`, for rustc's own nvptx64 target.
@@ -32,8 +32,8 @@ impl Kind {
     pub(super) fn of(function: &Function) -> Option<Self> {
         let attributes = &function.attributes;
         let marked = attributes.iter().any(|attribute| last_segment_is(attribute.path(), "kernel"));
-        // What `#[kernel]` leaves behind where it was expanded first: for the GPU an attribute, and
-        // everywhere a function inside the body.
+        // `#[kernel]`, if it was expanded first, leaves an attribute for the GPU, and a function inside the
+        // body everywhere.
         let expanded = exported(attributes)
             && (attributes.iter().any(|attribute| attribute.path().is_ident("nvvm_internal"))
                 || mentions(function.body.statements.clone(), "assert_kernel_parameter_is_copy"));
@@ -152,8 +152,8 @@ fn check(function: &Function, arguments: &Arguments, errors: &mut Errors) {
     }
 }
 
-/// Each record of a kernel by `%globaltimer` lies on the axis of all SMs by itself: an anchor of its own
-/// recorder is nothing. One of a recorder that is named may be another kernel's too.
+/// Refuses anchors in a kernel that records `%globaltimer`, which is on the axis of all SMs by itself. An anchor
+/// with a named recorder may be another kernel's.
 fn refuse_anchors(tokens: TokenStream, errors: &mut Errors) {
     let mut called = None;
     for token in tokens {
@@ -175,10 +175,9 @@ fn refuse_anchors(tokens: TokenStream, errors: &mut Errors) {
     }
 }
 
-/// A body that is compiled twice: once with a state that records, once with one of which the
-/// compiler knows that it does not. The second one runs while no session is attached, and nothing
-/// of profiling is left in it: a clock read is `asm!`, which no compiler takes away, and ptxas 13.0
-/// makes an unconditional one of one under a predicate.
+/// A body that is compiled twice: with a state that records, and with one that the compiler knows to be idle.
+/// The second copy runs without a session, and has no profiling in it: a clock read is `asm!`, which no compiler
+/// removes, and ptxas 13.0 makes a predicated clock read unconditional.
 struct Apart {
     signature: Signature,
     arguments: Vec<Ident>,
@@ -187,8 +186,7 @@ struct Apart {
 }
 
 impl Apart {
-    /// `None`, and an error, where a function inside the kernel cannot take its parameters or its
-    /// body.
+    /// `None`, and an error, if a function inside the kernel cannot take its parameters or its body.
     fn new(function: &Function, arguments: &Arguments, errors: &mut Errors) -> Option<Self> {
         let Function { signature, body, .. } = function;
         let mut refuse = |what: &dyn ToTokens, why: &str| {
@@ -233,11 +231,11 @@ impl Apart {
         Some(Self { signature, arguments: names, named })
     }
 
-    /// What takes apart the parameters of which an option names a part.
+    /// The statements that take apart parameters, if an option names a part of them.
     fn parts(&self, runtime: &Runtime) -> TokenStream {
         let private = runtime.private();
         let parts = self.named.iter().map(|(pattern, argument)| {
-            // Where its type is not `Copy`, the error belongs on the pattern.
+            // If its type is not `Copy`, the error belongs on the pattern.
             let copy_of = quote_spanned!(argument.span()=> #private::copy_of(&#argument));
             emit! {
                 #[allow(
@@ -251,7 +249,7 @@ impl Apart {
         parts.collect()
     }
 
-    /// The names by which the parameters are handed on; what is `mut` is so in the function inside.
+    /// Renames the parameters for passing them on; `mut` belongs to the function inside.
     fn name_arguments(&self, signature: &mut Signature) {
         for (input, name) in signature.inputs.iter_mut().zip(&self.arguments) {
             let FnArg::Typed(typed) = input else { continue };
@@ -278,7 +276,7 @@ impl Apart {
         }
     }
 
-    /// The call of it.
+    /// The call of the function inside.
     fn call(&self) -> TokenStream {
         let arguments = &self.arguments;
         // The function inside has generics of its own, of the same names.
@@ -340,8 +338,8 @@ fn outer_self(tokens: TokenStream) -> Option<Ident> {
     None
 }
 
-/// Whether an option that is evaluated outside the body names a word of the pattern. (Not all of
-/// them are names that it binds; to take it apart for one of the others does no harm.)
+/// Whether an option that is evaluated outside the body names a word of the pattern. (Some words are no names
+/// that it binds; taking it apart for them does no harm.)
 fn names_part_of(arguments: &Arguments, pattern: &Pat) -> bool {
     let who = match given(arguments.by.as_ref()) {
         Some(By::When(expression) | By::WarpIndex(expression)) => Some(expression),
@@ -353,7 +351,7 @@ fn names_part_of(arguments: &Arguments, pattern: &Pat) -> bool {
     any_word(pattern.to_token_stream(), &mut |word| mentions(options.clone(), &word.to_string()))
 }
 
-/// What stands at the beginning of a kernel.
+/// The beginning of a kernel.
 struct Entry {
     site: TokenStream,
     config: TokenStream,
@@ -365,7 +363,7 @@ struct Entry {
     enter: TokenStream,
 }
 
-/// What enters the kernel and gives the recorder's state.
+/// The code that enters the kernel and returns the recorder's state.
 fn enter(
     function: &Function,
     kind: Kind,
@@ -495,7 +493,7 @@ fn descriptor<'a>(
     Some(expression)
 }
 
-/// The entry symbol, where it is known: the compiler chooses it for a generic kernel.
+/// The entry symbol, if it is known: the compiler chooses it for a generic kernel.
 fn symbol(function: &Function, kind: Kind, name: String) -> Option<String> {
     if kind == Kind::PtxKernel && is_generic(&function.signature) {
         return None;

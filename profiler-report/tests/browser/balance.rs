@@ -1,4 +1,4 @@
-//! How launches ended: the table, and the curves of each launch.
+//! The table of launches, and the curves of each.
 
 use std::collections::BTreeMap;
 
@@ -8,14 +8,14 @@ use profiler_trace::{Balance, Trace};
 use profiler_wire::SiteKind;
 use serde_json::Value;
 
-use crate::shown::{self, require_number, require_share, require_time};
+use crate::shown::{self, require_share, require_time};
 use crate::tool::{Browser, Scheme};
 use crate::{ask, page, support};
 
-/// How many launches have curves.
+/// The number of launches that have curves.
 const CURVES: usize = 16;
 
-/// What the table holds, and what is drawn and said of each launch when it is picked.
+/// The table's contents, and the drawing and text of each launch when it is picked.
 const PROBE: &str = "
     const host = document.getElementById('balance');
     const spans = [];
@@ -26,7 +26,6 @@ const PROBE: &str = "
       const number = (element, name) => Number(element.getAttribute(name));
       return {
         title: active.querySelector('h3').textContent,
-        said: [active, finish].map((part) => part.querySelector('.note').textContent),
         points: active.querySelector('polygon').getAttribute('points').split(' ').map((point) => point.split(',').map(Number)),
         tail: number(active.querySelector('.mark'), 'x1'),
         wide: number(finish.querySelector('g > rect'), 'width'),
@@ -139,7 +138,7 @@ fn require_figures(trace: &Trace, row: &Value, balance: &Balance) -> Result<(), 
     let texts: Vec<String> = serde_json::from_value(row["texts"].clone())?;
     require_time(&texts[0], wanted[0])?;
     require_time(&texts[1], balance.span_ns)?;
-    // Of a launch of which only some warps recorded the table says how many there are.
+    // If only some warps of a launch recorded, the table has the total, too.
     let (recorded, of_all) = texts[2].split_once(" of ").unwrap_or((&texts[2], &texts[2]));
     let counts = [shown::count(recorded)?, shown::count(of_all)?, shown::count(&texts[3])?];
     let all = balance.warps.count + balance.unrecorded;
@@ -166,16 +165,7 @@ fn sms(trace: &Trace, launch: usize) -> BTreeMap<u32, (f64, f64)> {
 fn require_curves(trace: &Trace, drawn: &Value, balance: &Balance) -> Result<(), Failed> {
     let (launch, length) = (balance.launch, balance.span_ns);
     assert_eq!(drawn["title"], format!("Warps in the kernel, launch {launch}").as_str());
-    let [active, finish]: [String; 2] = serde_json::from_value(drawn["said"].clone())?;
-    let wrong = || format!("launch {launch}: `{active}`, `{finish}`");
-
-    // As many warps as ever ran at a time, and on average as many as in the trace.
-    let said = active.strip_prefix("Averaged over each 256th of the launch: at most ");
-    let (most, said) =
-        said.and_then(|said| said.split_once(". Shaded: the tail of ")).ok_or_else(wrong)?;
-    require_number(most, balance.warp_tail.peak as f64)?;
-    let (tail, _) = said.split_once(", from the moment when the first SM").ok_or_else(wrong)?;
-    require_time(tail, length - balance.sms_done.min_ns)?;
+    // The SMs finish in this order, and the curve's mean and tail are those of the trace.
     let points: Vec<[f64; 2]> = serde_json::from_value(drawn["points"].clone())?;
     let ([_, high], [wide, _]) = (points[0], points[points.len() - 1]);
     // Between the first and the last point, which are on the axis, each stretch has two.
@@ -188,18 +178,8 @@ fn require_curves(trace: &Trace, drawn: &Value, balance: &Balance) -> Result<(),
     let tail = drawn["tail"].as_f64().ok_or("the tail")? / wide * length;
     assert!((tail - balance.sms_done.min_ns).abs() < 1e-6, "launch {launch}: {tail}");
 
-    // The SMs in the order in which they finished, with bars as long as they ran.
     let mut sms: Vec<(u32, (f64, f64))> = sms(trace, launch).into_iter().collect();
     sms.sort_by(|left, right| left.1.0.total_cmp(&right.1.0));
-    let said = finish.strip_prefix("SMs in the order in which they finished: ");
-    let said = said.and_then(|said| said.strip_suffix(". What is not filled: idle."));
-    let (first, last) = said.and_then(|said| said.split_once(", ")).ok_or_else(wrong)?;
-    for (said, word, (sm, (done, _))) in
-        [(first, "first", sms[0]), (last, "last", sms[sms.len() - 1])]
-    {
-        let time = said.strip_prefix(&format!("SM {sm} {word} at ")).ok_or_else(wrong)?;
-        require_rounded(time, done)?;
-    }
     let bars: Vec<(String, f64)> = serde_json::from_value(drawn["bars"].clone())?;
     assert_eq!(bars.len() as u64, balance.sms.count);
     let full = drawn["wide"].as_f64().ok_or("a width")?;

@@ -8,7 +8,7 @@ use crate::support;
 use crate::tool::{Browser, Scheme, contrast};
 use crate::{KEYS, ask, page};
 
-/// What the probes below share: pixels and hovering.
+/// Code that the probes below share: pixels and hovering.
 const TOOLS: &str = "
     const image = () => {
       const { data } = canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height);
@@ -91,7 +91,7 @@ pub(crate) fn host_rows(browser: &Browser, scheme: Scheme) -> Result<(), Failed>
     Ok(())
 }
 
-/// How far the timeline reaches.
+/// The extent of the timeline.
 fn limits(answer: &Value) -> [f64; 2] {
     ["start", "end"].map(|end| answer["limits"][end].as_f64().unwrap_or(f64::NAN))
 }

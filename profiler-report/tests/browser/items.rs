@@ -46,7 +46,7 @@ pub(crate) fn end(trace: &Trace, warp: &Warp) -> f64 {
     warp.exit.map_or(trace.launches[warp.launch].end_ns, |exit| exit.ns)
 }
 
-/// What of a trace has a part in a stretch of time.
+/// The items of a trace that overlap a stretch of time.
 pub(crate) fn expected(trace: &Trace, within: &Range<f64>) -> Vec<Item> {
     let is_in = |start: f64, end: f64| start <= within.end && end >= within.start;
     let mut expected: Vec<Item> = Vec::new();

@@ -27,11 +27,6 @@ pub(crate) fn require_share(text: &str, share: f64) -> Result<(), Failed> {
     require(text, shown, share * 100.0)
 }
 
-/// The same of a number without a unit.
-pub(crate) fn require_number(text: &str, number: f64) -> Result<(), Failed> {
-    require(text, text.parse().ok(), number)
-}
-
 fn require(text: &str, shown: Option<f64>, figure: f64) -> Result<(), Failed> {
     let shown = shown.ok_or_else(|| format!("`{text}` is no figure of its kind"))?;
     let last_digit = 10_f64.powf(figure.abs().log10().floor() - 3.0);

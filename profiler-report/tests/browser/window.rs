@@ -1,6 +1,5 @@
 //! A page whose timeline shows a part of the trace.
 
-use std::collections::BTreeMap;
 use std::ops::Range;
 
 use libtest_mimic::Failed;
@@ -11,9 +10,9 @@ use serde_json::Value;
 use crate::items::{self, ITEMS, Item};
 use crate::shown::{self, require_time};
 use crate::tool::{Browser, Scheme};
-use crate::{KEYS, ask, page, support};
+use crate::{KEYS, ask, page};
 
-/// What the timeline says and draws of a window, and what the tables and maps say of the whole.
+/// The timeline of a window, and the tables and maps of the whole.
 const PROBE: &str = "
     const tip = document.getElementById('tip');
     const hover = (canvas, x, y) => {
@@ -45,13 +44,6 @@ const PROBE: &str = "
       await step();
       answer.lengths.push(written.at(-1) ?? null);
     }
-    await key('0');
-    document.querySelectorAll('.controls button').forEach((button) => button.textContent === 'Close all' && button.click());
-    await settle();
-    const { start, end } = report.data.axis;
-    const at = (ns) => 104 + (ns - start) / (end - start) * (viewport.clientWidth - 104);
-    // The first row of an SM, below the axis.
-    answer.hovered = moments.map((ns) => hover(canvas, at(ns), 26 + 10));
     const maps = document.getElementById('map-sm');
     const { left, step, rowHigh, columns } = maps.cells;
     answer.cells = Array.from({ length: columns }, (_, column) => hover(maps, left + (column + 0.5) * step, rowHigh / 2));
@@ -75,9 +67,7 @@ fn require_window(browser: &Browser, trace: &Trace, window: &Range<f64>) -> Resu
     let what = format!("{window:?}");
     let whole = ends(trace);
     let shown = window.start.max(whole.start)..window.end.min(whole.end);
-    let step = (shown.end - shown.start) / 40.0;
-    let moments: Vec<f64> = (0..40).map(|at| shown.start + (f64::from(at) + 0.5) * step).collect();
-    let probe = format!("const moments = {moments:?}; {KEYS} {ITEMS} {PROBE}");
+    let probe = format!("{KEYS} {ITEMS} {PROBE}");
     let options = ReportOptions { window: Some(window.clone()), ..ReportOptions::default() };
     let answer = ask(browser, &page(trace, &options)?, Scheme::Light, &probe)?;
 
@@ -98,8 +88,6 @@ fn require_window(browser: &Browser, trace: &Trace, window: &Range<f64>) -> Resu
         let length = length.as_str().ok_or_else(|| format!("step {at} drew nothing in {what}"))?;
         require_time(length, shown.end - shown.start)?;
     }
-    let hovered: Vec<String> = serde_json::from_value(answer["hovered"].clone())?;
-    require_row(trace, &hovered, &moments, warps > 0)?;
     require_whole(trace, &answer)
 }
 
@@ -130,57 +118,6 @@ fn require_notes(
     Ok(())
 }
 
-/// Requires that the row of SM 0 tells what most of its warps did, wherever that is beyond doubt.
-fn require_row(
-    trace: &Trace,
-    hovered: &[String],
-    moments: &[f64],
-    has_warps: bool,
-) -> Result<(), Failed> {
-    let mut certain = 0;
-    for (text, &ns) in hovered.iter().zip(moments) {
-        // A bin of the row is less wide.
-        let near = [ns - 1.0, ns, ns + 1.0].map(|ns| at_work(trace, 0, ns));
-        let [_, now, _] = &near;
-        let most = now.values().copied().max().unwrap_or(0);
-        let leaders: Vec<&str> =
-            now.iter().filter(|(_, warps)| **warps == most).map(|(name, _)| *name).collect();
-        let did = match leaders[..] {
-            _ if near.iter().any(|other| other != now) => continue,
-            [] => "nothing".to_owned(),
-            ["gemm"] => "mostly gemm, outside any region".to_owned(),
-            [name] => format!("mostly {name}"),
-            _ => continue,
-        };
-        certain += 1;
-        let (place, told) = text.split_once(": ").ok_or_else(|| format!("{ns}: `{text}`"))?;
-        let (told, held) = told.split_once('\n').ok_or_else(|| format!("{ns}: `{text}`"))?;
-        assert_eq!(told, did, "{ns}: {now:?}");
-        assert_eq!(held == "none of its warps is in this window", !has_warps, "`{text}`");
-        require_time(place.strip_prefix("SM 0 at ").ok_or(text.as_str())?, ns)?;
-    }
-    assert!(certain > 10, "most moments are not in doubt: {certain}");
-    Ok(())
-}
-
-/// How many warps of an SM were in which innermost region, or outside any.
-fn at_work(trace: &Trace, sm: u32, ns: f64) -> BTreeMap<&str, usize> {
-    let mut counts = BTreeMap::new();
-    let here =
-        |warp: &&Warp| warp.sm == sm && (warp.entry.ns..items::end(trace, warp)).contains(&ns);
-    for warp in trace.warps.iter().filter(here) {
-        // An open region has no time, so it is in no row.
-        let around = warp
-            .regions
-            .iter()
-            .filter(|region| region.end.is_some_and(|end| (region.start.ns..end.ns).contains(&ns)));
-        let innermost = around.max_by_key(|region| region.depth).map(|region| region.site);
-        let site = innermost.unwrap_or(trace.launches[warp.launch].kernel);
-        *counts.entry(trace.site(site).name.as_str()).or_default() += 1;
-    }
-    counts
-}
-
 /// Requires that tables and maps are about the whole trace.
 fn require_whole(trace: &Trace, answer: &Value) -> Result<(), Failed> {
     let stats = trace.stats();
@@ -199,26 +136,4 @@ fn require_whole(trace: &Trace, answer: &Value) -> Result<(), Failed> {
     }
     assert_eq!(Some(mapped), stats.get(name).map(|row| row.count), "{name}");
     Ok(())
-}
-
-/// Where the whole does not fit, a part may.
-pub(crate) fn window_makes_buffer(browser: &Browser) -> Result<(), Failed> {
-    let trace = support::large(20_000);
-    let detail_bytes = 20_000;
-    let whole = ReportOptions { detail_bytes, ..ReportOptions::default() };
-    assert!(page(&trace, &whole)?.contains("Left out of this page"));
-    let launch = &trace.launches[1];
-    let window = launch.start_ns + 800.3..launch.start_ns + 1100.3;
-    let options = ReportOptions { window: Some(window.clone()), ..whole };
-    let probe = format!(
-        "{ITEMS} return [found, [...document.querySelectorAll('#timeline-notes li')].map((note) => note.textContent)];"
-    );
-    let mut answer = ask(browser, &page(&trace, &options)?, Scheme::Light, &probe)?;
-    let found: Vec<Item> = serde_json::from_value(answer[0].take())?;
-    let notes: Vec<String> = serde_json::from_value(answer[1].take())?;
-    let expected = items::expected(&trace, &window);
-    let of_launch = trace.warps[launch.warps.clone()].iter();
-    let warps = of_launch.filter(|warp| warp.entry.ns <= window.end).count();
-    require_notes(&notes, &window, (expected.len(), warps))?;
-    items::require_items(found, expected, "a part")
 }

@@ -10,7 +10,7 @@ use std::time::Duration;
 use profiler_test_tools::{Missing, Tool};
 use serde_json::Value;
 
-/// Which colours the system asks for.
+/// The colours that the system asks for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Scheme {
     Light,
@@ -22,11 +22,11 @@ pub(crate) struct Browser {
     program: PathBuf,
 }
 
-/// What a page did.
+/// The result of opening a page.
 pub(crate) struct Seen {
-    /// What the probe returned.
+    /// The probe's return value.
     pub(crate) answer: Value,
-    /// What the browser wrote about the page: errors, warnings, logged lines.
+    /// The browser's messages about the page: errors, warnings, logged lines.
     pub(crate) console: Vec<String>,
 }
 
@@ -142,7 +142,7 @@ impl Browser {
     }
 }
 
-/// Where a browser and its page have buffer of their own, as tests run at once.
+/// A folder for one browser and its page, as tests run in parallel.
 struct Place {
     folder: PathBuf,
     profile: PathBuf,

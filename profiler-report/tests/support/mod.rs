@@ -117,7 +117,7 @@ pub(crate) fn mark(trace: &mut Trace, site: SiteIndex, ns: f64) {
     });
 }
 
-/// What two threads of the host did around the launches of a trace: a step, in it both calls, and a
+/// Adds two threads of the host around the launches of a trace: a step, in it both calls, and a
 /// span that crosses its end; beside it a thread that began `early_ns` before the kernels.
 pub(crate) fn host(trace: &mut Trace, early_ns: f64) {
     let end = trace.launches.last().expect("a launch").end_ns;

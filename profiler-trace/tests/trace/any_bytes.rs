@@ -3,8 +3,8 @@
 use crate::consistent;
 use crate::figures;
 
-use profiler_trace::diff::{DiffOptions, Verdict, diff};
 use profiler_test_tools::synthetic::{Keep, SyntheticModule, SyntheticWarp};
+use profiler_trace::diff::{DiffOptions, Verdict, diff};
 use profiler_trace::{Capture, GroupBy, ModuleCapture, Trace, Value, decode};
 use profiler_wire::{Descriptor, SiteKind};
 use proptest::prelude::*;

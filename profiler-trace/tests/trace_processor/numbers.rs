@@ -2,8 +2,8 @@
 #![allow(clippy::print_stdout, reason = "what was measured is for who runs it")]
 
 use libtest_mimic::Failed;
-use profiler_test_tools::trace_processor::Rows;
 use profiler_test_tools::synthetic::{Content, sized};
+use profiler_test_tools::trace_processor::Rows;
 use profiler_trace::{ExportOptions, SiteStats, Time, Trace, decode};
 use serde_json::json;
 

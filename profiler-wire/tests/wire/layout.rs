@@ -290,7 +290,7 @@ fn names_end_in_the_version() {
     assert_eq!(symbol::CALIBRATION_OF_HOST, format!("__profiler_calibrate_host_v{version}"));
 }
 
-/// What the calibration kernel's documentation says of its pauses.
+/// The pauses in the documentation of the calibration kernel.
 #[test]
 fn pauses_stand_around_each_record() {
     assert_eq!((symbol::CALIBRATION_ROW, symbol::CALIBRATION_NEST), (3, 4));

@@ -1,4 +1,4 @@
-//! What kernels and functions call, and what a kernel's two copies declare.
+//! Calls of kernels and functions, and declarations in a kernel's two copies.
 
 use super::*;
 
@@ -17,7 +17,7 @@ fn copies(recording: &str, plain: &str) -> String {
     kernel(&format!("@%p1 bra P;\n@mark\n{recording}\nbra E;\nP:\n{plain}\nE:"))
 }
 
-/// What the text becomes, without what stands before the kernel's body, and with single spaces.
+/// The kernel's body after processing, with single spaces.
 fn body_of(text: &str) -> String {
     let out = process(text).expect("processed").text;
     let body = out.split(".entry k()").nth(1).expect("the kernel");

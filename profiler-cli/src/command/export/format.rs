@@ -36,7 +36,7 @@ pub(super) enum Format {
 }
 
 impl Format {
-    /// What a file in this format may end in; the first is the usual one.
+    /// The endings of a file in this format; the first is the usual one.
     fn endings(self) -> &'static [&'static str] {
         match self {
             Self::Perfetto => &[".pftrace", ".perfetto-trace"],
@@ -53,38 +53,29 @@ impl Format {
         }
     }
 
-    /// All endings, with what each stands for.
+    /// All endings, with their formats.
     fn all_endings() -> impl Iterator<Item = (&'static str, Self)> {
         let all = Self::value_variants().iter().copied();
         all.flat_map(|format| format.endings().iter().map(move |it| (*it, format)))
     }
 
-    /// The format that a file's name says, and by which ending, in whatever case.
-    fn said_by_name(name: &str) -> Option<(&'static str, Self)> {
-        let lower = name.to_ascii_lowercase();
-        Self::all_endings().find(|(ending, _)| lower.ends_with(ending))
-    }
-
-    /// Another format that a file's name says, and by which ending.
-    pub(super) fn other_by_name(self, name: &str) -> Option<(&'static str, Self)> {
-        Self::said_by_name(name).filter(|(_, format)| *format != self)
-    }
-
-    /// The format that a file's name asks for.
+    /// The format that a file's ending names, in whatever case.
     pub(super) fn of_name(name: &str) -> Result<Self, Error> {
-        Self::said_by_name(name).map(|(_, format)| format).ok_or_else(|| {
+        let lower = name.to_ascii_lowercase();
+        let found = Self::all_endings().find(|(ending, _)| lower.ends_with(ending));
+        found.map(|(_, format)| format).ok_or_else(|| {
             let known: Vec<&str> = Self::all_endings().map(|(ending, _)| ending).collect();
-            Error::new(format!("the name {name} does not say which format is meant"))
+            Error::new(format!("the ending of {name} names no format"))
                 .with_help(format!("give --to FORMAT, or one of the endings {}", known.join(", ")))
         })
     }
 
-    /// Whether it is one that shows tracks over time, and takes options for them.
+    /// Whether it is a timeline, and takes the options of timelines.
     pub(super) fn is_timeline(self) -> bool {
         matches!(self, Self::Perfetto | Self::Chrome)
     }
 
-    /// Whether it has room for what the host did.
+    /// Whether it has a place for spans of the host.
     pub(super) fn shows_host(self) -> bool {
         match self {
             Self::Perfetto | Self::Chrome | Self::EventsCsv | Self::EventsJson => true,
@@ -103,7 +94,7 @@ impl Format {
         is_compressed
     }
 
-    /// Whether it can be read on a terminal.
+    /// Its form on a terminal.
     pub(super) fn content(self) -> Content {
         match self {
             Self::Perfetto => Content::Binary,
@@ -114,8 +105,8 @@ impl Format {
         }
     }
 
-    /// Writes a capture while it is decoded, and says in `diagnostics` what of it was lost or odd: also
-    /// where it cannot be written, as they may be why, and as a reader may want no more of it.
+    /// Writes a capture while it is decoded, and stores its diagnostics, even if writing fails: they may be the
+    /// reason, and a reader may stop early.
     pub(super) fn write(
         self,
         decoder: &Decoder<'_>,
@@ -160,15 +151,14 @@ impl Format {
     }
 }
 
-/// What it takes to write the rows of a warp into a table, and before that its paths, in sixteenths of a
-/// step.
+/// The work of writing the paths and rows of a warp into a table, in sixteenths of a step.
 #[cfg(feature = "parquet")]
 const TABLE_SIXTEENTHS: usize = 16 + 2;
-/// How many outlines of a warp are decoded while it is written.
+/// The number of outlines of a warp that take one step.
 const OUTLINES: usize = 16;
 
-/// Decodes all but the regions for what will then take so many sixteenths of a step for each warp, and
-/// says how many steps both are, before the first.
+/// Decodes all but the regions for work that takes so many sixteenths of a step for each warp, and announces
+/// the steps of both.
 fn streamed<'d>(decoder: &'d Decoder<'_>, sixteenths: usize) -> StreamedTrace<'d> {
     Progress::weighing(16 / OUTLINES as u64, || {
         Progress::plan((1 + sixteenths) * decoder.warp_count());
@@ -230,7 +220,7 @@ mod tests {
         }
     }
 
-    /// It was once decoded anew for that.
+    /// A capture was once decoded again for that.
     #[test]
     fn what_was_lost_is_known_where_nothing_can_be_written() {
         let mut capture = sized(100_000, Content::Mixed).expect("the sites are whole");

@@ -1,4 +1,4 @@
-//! Options of the formats. None is taken where it would do nothing.
+//! Options of the formats. An option without effect is refused.
 
 use clap::{Args, ValueEnum};
 use profiler_trace::{ExportOptions, StackGroup};
@@ -6,11 +6,11 @@ use profiler_trace::{ExportOptions, StackGroup};
 use super::format::Format;
 use crate::exit::Error;
 
-/// What some formats can be told.
+/// Options that some formats have.
 #[derive(Args, Debug, Default)]
 pub(super) struct FormatArguments {
-    /// What stays together: `block` or `sm` in the tracks of a timeline [default: block]; any of
-    /// them in folded stacks [default: kernel]
+    /// How warps are grouped: `block` or `sm` in a timeline [default: block]; any in folded stacks
+    /// [default: kernel]
     #[arg(long, value_name = "WHAT")]
     group_by: Option<Group>,
     /// Timelines: give every slice its raw clock ticks and its nanoseconds before rounding
@@ -24,7 +24,7 @@ pub(super) struct FormatArguments {
     no_counters: bool,
 }
 
-/// What stays together.
+/// A grouping of warps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum Group {
     /// All of a kernel
@@ -47,7 +47,7 @@ fn track_name(text: &str) -> Result<(u32, String), String> {
     }
 }
 
-/// What the writers are told.
+/// The options of the writers.
 #[derive(Debug)]
 pub(super) struct Options {
     pub(super) timeline: ExportOptions,
@@ -65,17 +65,15 @@ impl FormatArguments {
             ("--no-counters", !self.no_counters || timeline),
         ];
         if let Some((option, _)) = in_place.into_iter().find(|(_, in_place)| !in_place) {
-            return Err(Error::new(format!("{option} means nothing to the format {format}"))
+            return Err(Error::new(format!("{option} has no effect on the format {format}"))
                 .with_help(format!("leave {option} out")));
         }
         let by_sm = match self.group_by {
             None | Some(Group::Block) => false,
             Some(Group::Sm) => true,
             Some(Group::Kernel | Group::Launch | Group::Warp) if timeline => {
-                return Err(Error::new(
-                    "the tracks of a timeline lie by launch and warp in any case",
-                )
-                .with_help("say --group-by block or --group-by sm"));
+                return Err(Error::new("a timeline always has a track for each launch and warp")
+                    .with_help("say --group-by block or --group-by sm"));
             }
             Some(_) => false,
         };

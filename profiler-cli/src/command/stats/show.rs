@@ -1,4 +1,4 @@
-//! Writes what `profiler stats` shows: tables for people, or one document for programs.
+//! Writes the output of `profiler stats`: tables for people, or one document for programs.
 
 use std::fmt;
 use std::io::{self, Write};
@@ -9,14 +9,14 @@ use serde_json::Value;
 use super::{Format, Show};
 use crate::terminal::{fitted, lines};
 
-/// The version of the JSON document that holds more than regions: it is raised when a member changes
-/// its meaning or goes. What it holds has versions of its own.
+/// The version of the JSON document that holds more than regions. It is raised if a member changes its
+/// meaning or goes. Nested documents have versions of their own.
 const SCHEMA: u64 = 1;
 
 type Writer<'w> = dyn Write + Send + 'w;
 
-/// Writes what is asked for of the regions, whose statistics there are then, and of these launches; tables
-/// for a terminal within its width.
+/// Writes the statistics of regions, if there are any, and the tables of these launches; for a terminal, within
+/// its width.
 pub(super) fn write(
     shown: &[Show],
     format: Format,
@@ -66,7 +66,7 @@ fn tables(
         }
     }
     let tables = tables.join("\n\n") + "\n";
-    // Those of regions begin with the same.
+    // The table of regions begins with the same line.
     let notes = of.trace.notes();
     let device = notes.first().filter(|_| shown.first() != Some(&Show::Regions));
     let device = device.map_or_else(String::new, |device| match printable(device) {
@@ -76,8 +76,7 @@ fn tables(
     device + &tables
 }
 
-/// Writes an object with a member for each thing that is shown, what is to be known of the trace, and
-/// the diagnostics of all commands.
+/// Writes an object with the notes, the diagnostics and a member for each shown table.
 fn json(
     shown: &[Show],
     stats: Option<&Stats>,
@@ -92,7 +91,7 @@ fn json(
         writer.write_all(b",\n\"regions\":")?;
         stats.write_json_to(&mut *writer)?;
     }
-    // Whatever was named twice is there once.
+    // A table that was named twice is written once.
     if shown.contains(&Show::Balance) {
         writer.write_all(b",\n\"balance\":")?;
         of.json(Trace::balance, writer)?;
@@ -115,7 +114,7 @@ struct Launches<'t> {
 }
 
 impl Launches<'_> {
-    /// What there is of each.
+    /// The table of each launch that has one.
     fn all<T>(&self, of: fn(&Trace, usize) -> Option<T>) -> Vec<T> {
         self.launches.iter().filter_map(|&launch| of(self.trace, launch)).collect()
     }
@@ -136,7 +135,7 @@ impl Launches<'_> {
         T::write_json_to(&self.all(of), &self.trace.diagnostics, writer)
     }
 
-    /// As `text` shows them.
+    /// The tables of all launches, made text by `text`.
     fn tables<T: fmt::Display>(
         &self,
         of: fn(&Trace, usize) -> Option<T>,

@@ -12,7 +12,7 @@ use crate::units::{counted, digits, duration};
 
 /// Signs of a share between none and all.
 const LEVELS: [char; 9] = [' ', '▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
-/// What stands between a label and its cells: ` 49.8 % `.
+/// The width of the share between label and cells: ` 49.8 % `.
 pub(super) const SHARD_WIDTH: usize = 9;
 /// Columns from one time along the top to the next, at least.
 const TICK_WIDTH: usize = 12;
@@ -26,7 +26,7 @@ pub(super) struct Drawing<'t> {
     pub(super) trace: &'t Trace,
     pub(super) launch_index: usize,
     pub(super) launch: &'t Launch,
-    /// Those that are shown.
+    /// The rows that are shown.
     pub(super) warps: &'t [usize],
     pub(super) axis: Axis,
     pub(super) label_width: usize,
@@ -152,7 +152,7 @@ impl Drawing<'_> {
         let _ = writeln!(text, "{}", line.trim_end());
     }
 
-    /// Where the host's spans are, if none of them is in the window.
+    /// Says where the host's spans are, if none of them is in the window.
     fn elsewhere(&self, text: &mut String) {
         if self.trace.host.is_empty() || !self.times.host.is_empty() {
             return;
@@ -169,7 +169,7 @@ impl Drawing<'_> {
         );
     }
 
-    /// How to see single regions, if cells hold several.
+    /// Says how to see single regions, if cells hold several.
     fn zoom(&self, text: &mut String) {
         let Times { count, lengths_ns, .. } = self.times;
         let column_ns = self.axis.column_ns();
@@ -205,14 +205,14 @@ fn cells(ns: &[f64], all: &[f64]) -> String {
     ns.iter().zip(all).map(cell).collect()
 }
 
-/// How many of these stretches of time there are at once, at most.
+/// The largest number of these stretches of time at one moment.
 fn peak(stays: impl Iterator<Item = (f64, f64)>) -> usize {
     let (mut begins, mut ends): (Vec<f64>, Vec<f64>) = stays.unzip();
     begins.sort_by(f64::total_cmp);
     ends.sort_by(f64::total_cmp);
     let mut ended = 0;
     let at_once = begins.iter().enumerate().map(|(begun, begin)| {
-        // What begins where another ends is not there with it.
+        // A stretch that begins at another's end does not overlap it.
         ended += ends[ended..].iter().take_while(|end| *end <= begin).count();
         begun + 1 - ended
     });

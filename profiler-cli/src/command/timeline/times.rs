@@ -1,4 +1,4 @@
-//! How much of each column was spent in what.
+//! The time of each row in each column.
 
 use std::collections::HashMap;
 use std::hash::Hash;
@@ -21,7 +21,7 @@ impl Axis {
         (self.end_ns - self.start_ns) / self.columns as f64
     }
 
-    /// What of a stretch of time is shown, if any is.
+    /// The part of a stretch of time that is shown, if any.
     fn clip(&self, from: f64, to: f64) -> Option<(f64, f64)> {
         let (from, to) = (from.max(self.start_ns), to.min(self.end_ns));
         (from < to).then_some((from, to))
@@ -56,17 +56,17 @@ impl<'t> Call<'t> {
     }
 }
 
-/// Time in nanoseconds for each column, summed over warps. What several lanes of a warp are in at once
-/// counts once, as does a region within itself.
+/// Time in nanoseconds for each column, summed over warps. A region that several lanes of a warp are in, or
+/// that is within itself, counts once.
 #[derive(Debug, Default)]
 pub(super) struct Times<'t> {
     pub(super) kernel: Vec<f64>,
     pub(super) no_region: Vec<f64>,
     pub(super) regions: Vec<(SiteIndex, Vec<f64>)>,
     pub(super) host: Vec<(Call<'t>, Vec<f64>)>,
-    /// From when to when each warp was in the kernel; those that were.
+    /// The stay of each warp in the kernel, clipped to the window.
     pub(super) stays: Vec<(f64, f64)>,
-    /// Regions in the window, and how long they are in sum.
+    /// The number of regions in the window, and the sum of their lengths.
     pub(super) count: u64,
     pub(super) lengths_ns: f64,
 }
@@ -113,11 +113,11 @@ impl<'t> Times<'t> {
     }
 }
 
-/// Rows by what they are of.
+/// Rows by their key.
 struct Rows<Key> {
-    /// The columns of each, and the number of those that were made before.
+    /// The columns of each row, and its number in order of appearance.
     columns: HashMap<Key, (usize, Vec<f64>)>,
-    /// Up to when the time of each was counted.
+    /// The time up to which each row was counted.
     until: HashMap<Key, f64>,
 }
 
@@ -128,7 +128,7 @@ impl<Key> Default for Rows<Key> {
 }
 
 impl<Key: Copy + Eq + Hash> Rows<Key> {
-    /// Adds a stretch of time but for what was counted. They come in order of their starts.
+    /// Adds the part of a stretch of time that was not counted yet. Stretches come in order of their starts.
     fn add(&mut self, key: Key, from: f64, to: f64, axis: &Axis) {
         let until = self.until.entry(key).or_insert(f64::NEG_INFINITY);
         if let Some((from, to)) = axis.clip(from.max(*until), to) {
@@ -139,7 +139,7 @@ impl<Key: Copy + Eq + Hash> Rows<Key> {
         *until = until.max(to);
     }
 
-    /// The longest first, and of equals what was seen first.
+    /// The longest first; of equals, the first to appear.
     fn by_time(self) -> Vec<(Key, Vec<f64>)> {
         let rows = self.columns.into_iter();
         let mut rows: Vec<_> =
@@ -149,7 +149,7 @@ impl<Key: Copy + Eq + Hash> Rows<Key> {
     }
 }
 
-/// When the warp left the kernel; one that never did was in it as long as its launch lasted.
+/// The time at which the warp left the kernel; if it never did, the end of its launch.
 fn last_ns(trace: &Trace, warp: &Warp) -> f64 {
     match (warp.exit, trace.launches.get(warp.launch)) {
         (Some(exit), _) => exit.ns,

@@ -45,7 +45,7 @@ impl Folder {
         std::fs::write(self.path(name), bytes).expect("the file can be written");
     }
 
-    /// What lies in it, in order.
+    /// The names of its files, in order.
     pub(crate) fn names(&self) -> Vec<String> {
         let entries = std::fs::read_dir(self.0.path()).expect("the folder can be read");
         let name = |entry: std::io::Result<std::fs::DirEntry>| {
@@ -90,7 +90,7 @@ pub(crate) fn program(folder: &Path) -> Command {
     command
 }
 
-/// What a run of the program came to.
+/// The result of a run of the program.
 pub(crate) struct Ran {
     pub(crate) code: Option<i32>,
     pub(crate) stdout: Vec<u8>,
@@ -278,7 +278,7 @@ pub(crate) fn steering() -> Capture {
 #[track_caller]
 pub(crate) fn check(words: &str, expected: Expect) {
     let transcript = Folder::with_captures().run(words).transcript();
-    // How small the file is made is no business of these tests.
+    // These tests do not depend on compression.
     let line = |line: &str| match line.split_once("capture, ") {
         Some((file, _)) if line.starts_with("file ") => format!("{file}capture, (its size)\n"),
         _ => format!("{line}\n"),

@@ -1,13 +1,12 @@
-//! What the calibration kernels do between records.
+//! Work of the calibration kernels between records.
 
 use super::super::side;
 use super::reg32;
 
 ptx! {
-    /// Nothing recorded, for longer than a record holds up what is recorded after it: arithmetic in which
-    /// each step needs the one before, as in a kernel, so that what a record has to compute finds free issue
-    /// slots in it. In the middle is a loop, for it to be long and small, which is not to be unrolled.
-    /// `ordered`, so that it keeps its place among clock reads and stores.
+    /// A pause, longer than a record delays the next one: arithmetic in which each step needs the one before, as
+    /// in a kernel, so that a record's own arithmetic finds free issue slots. A loop that is not unrolled makes
+    /// it long and small. `ordered`, so that it keeps its place among clock reads and stores.
     #[allow(named_asm_labels, reason = "PTX has no others; within braces they are local")]
     ordered fn pause() through (worked as reg32) -> u32 {
         "{{ .reg .b32 %r_left; .reg .pred %p_more;",
@@ -24,7 +23,7 @@ ptx! {
         => worked
     }
 
-    /// What stands after a pause, or before it.
+    /// Work before or after a pause.
     ordered fn work() through (worked as reg32) -> u32 {
         "mad.lo.u32 {worked}, {worked}, {worked}, 1;",
         "mad.lo.u32 {worked}, {worked}, {worked}, 1;"

@@ -1,4 +1,4 @@
-//! What a record takes: a stamp, an address, a store.
+//! The parts of a record: a stamp, an address, a store.
 
 use super::super::side;
 use super::{reg32, reg64};
@@ -39,10 +39,9 @@ ptx! {
         "shfl.sync.idx.b32 {received}, {value}, 0, 31, {mask};" => received
     }
 
-    /// Where the lanes of a warp meet again, though nothing is left to wait for. ptxas then takes what
-    /// follows for code in which no warp is parted, and keeps in uniform registers what all lanes compute
-    /// alike (docs/how-it-costs.md, "Entry"). Lanes that a warp does not have, or that have ended, are not
-    /// waited for.
+    /// A meeting of the warp's lanes, with nothing to wait for. ptxas then knows that no warp is diverged in the
+    /// code that follows, and keeps values that all lanes share in uniform registers (docs/how-it-costs.md,
+    /// "Entry"). Lanes that a warp does not have, or that have ended, are not waited for.
     collective fn converge() {
         "bar.warp.sync 0xffffffff;"
     }

@@ -1,4 +1,4 @@
-//! Who records is said by the recorder alone, and in its own thread.
+//! Only a recorder makes a `LaneRecorder`, for its own thread and its own lifetime.
 use profiler_device::{LaneRecorder, Recorder};
 
 fn send(_: impl Send) {}

@@ -12,4 +12,7 @@ extern "ptx-kernel" fn text() {}
 #[profiled(buffer = global, buffer = host)]
 extern "ptx-kernel" fn two() {}
 
+#[profiled(clock = clock64)]
+extern "ptx-kernel" fn unknown_clock() {}
+
 fn main() {}

@@ -1,4 +1,4 @@
-//! What the tests of the emulator share.
+//! Functions for all tests.
 #![allow(dead_code, reason = "not every test uses all of it")]
 
 use std::sync::Mutex;

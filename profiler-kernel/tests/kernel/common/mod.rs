@@ -1,4 +1,4 @@
-//! What the tests share: kernels on the emulator.
+//! Kernels on the emulator, for all tests.
 
 use std::cell::UnsafeCell;
 

@@ -2,6 +2,7 @@
 pub extern "ptx-kernel" fn kernel<'a, T: Copy, const N: usize>(
     data: &'a [T; N],
     __profiler_argument_1: u32,
+    left: u32,
 )
 where
     T: Send,
@@ -12,6 +13,7 @@ where
         __profiler_state: &::profiler_device::__private::State,
         data: &'a [T; N],
         _: u32,
+        mut left: u32,
     )
     where
         T: Send,
@@ -56,7 +58,11 @@ where
             #[allow(
                 clippy::used_underscore_binding,
                 reason = "all parameters are handed on"
-            )] __profiler_body::<T, N>(&__profiler_state, data, __profiler_argument_1);
+            )]
+            __profiler_body::<
+                T,
+                N,
+            >(&__profiler_state, data, __profiler_argument_1, left);
         }
         ::core::option::Option::None => {
             let __profiler_state = ::profiler_device::__private::State::idle(
@@ -65,13 +71,21 @@ where
             #[allow(
                 clippy::used_underscore_binding,
                 reason = "all parameters are handed on"
-            )] __profiler_body::<T, N>(&__profiler_state, data, __profiler_argument_1);
+            )]
+            __profiler_body::<
+                T,
+                N,
+            >(&__profiler_state, data, __profiler_argument_1, left);
         }
     }
 }
 #[cfg(not(target_arch = "nvptx64"))]
 #[allow(dead_code, reason = "called where the kernel runs on the CPU")]
-pub fn kernel<'a, T: Copy, const N: usize>(data: &'a [T; N], __profiler_argument_1: u32)
+pub fn kernel<'a, T: Copy, const N: usize>(
+    data: &'a [T; N],
+    __profiler_argument_1: u32,
+    left: u32,
+)
 where
     T: Send,
 {
@@ -81,6 +95,7 @@ where
         __profiler_state: &::profiler_device::__private::State,
         data: &'a [T; N],
         _: u32,
+        mut left: u32,
     )
     where
         T: Send,
@@ -125,7 +140,11 @@ where
             #[allow(
                 clippy::used_underscore_binding,
                 reason = "all parameters are handed on"
-            )] __profiler_body::<T, N>(&__profiler_state, data, __profiler_argument_1);
+            )]
+            __profiler_body::<
+                T,
+                N,
+            >(&__profiler_state, data, __profiler_argument_1, left);
         }
         ::core::option::Option::None => {
             let __profiler_state = ::profiler_device::__private::State::idle(
@@ -134,7 +153,11 @@ where
             #[allow(
                 clippy::used_underscore_binding,
                 reason = "all parameters are handed on"
-            )] __profiler_body::<T, N>(&__profiler_state, data, __profiler_argument_1);
+            )]
+            __profiler_body::<
+                T,
+                N,
+            >(&__profiler_state, data, __profiler_argument_1, left);
         }
     }
 }

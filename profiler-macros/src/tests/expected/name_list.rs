@@ -10,7 +10,7 @@ pub(crate) struct TASK;
 #[cfg(all())]
 #[allow(dead_code, reason = "not every list is asked for its length")]
 impl TASK {
-    /// How many names the list has.
+    /// The number of names.
     pub const LEN: ::core::primitive::u32 = 2u32;
     #[doc(hidden)]
     #[inline(always)]

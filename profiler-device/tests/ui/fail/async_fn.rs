@@ -1,8 +1,0 @@
-use profiler_device::{Recorder, profile_region, profiled};
-
-#[profiled]
-async fn device(prof: Recorder<'_>) -> u32 {
-    profile_region!("still resolves", { 42 })
-}
-
-fn main() {}
