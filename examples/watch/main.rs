@@ -6,11 +6,11 @@ use std::process::ExitCode;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
+use example_kernels::watch::{BLOCK, SLOWER, TOLERANCE, UNKNOWNS, jacobi};
 use profiler_examples::{Check, Failure, Report, Run, run};
 use profiler_host::{
     Error, Keep, Profiler, ProfilerBuilder, Session, Trace, Watch, include_ptx, launch,
 };
-use watch_kernels::{BLOCK, SLOWER, TOLERANCE, UNKNOWNS, jacobi};
 
 /// The time between two looks.
 const PAUSE: Duration = Duration::from_millis(250);
@@ -33,7 +33,7 @@ struct Extents {
 }
 
 fn main() -> ExitCode {
-    run("watch", include_ptx!("watch_kernels"), example)
+    run("watch", include_ptx!("watch"), example)
 }
 
 fn example(run: &Run) -> Result<Report, Failure> {

@@ -15,6 +15,8 @@
     ),
     feature(asm_experimental_arch)
 )]
+// Of a crate only, not of the module that denies the others.
+#![cfg_attr(feature = "linted", deny(future_incompatible))]
 
 #[cfg(feature = "abuse")]
 pub mod abuse;
@@ -32,6 +34,8 @@ pub mod collectives;
 pub mod declared;
 #[cfg(feature = "intrinsics")]
 pub mod intrinsics;
+#[cfg(feature = "linted")]
+pub mod linted;
 #[cfg(all(target_arch = "nvptx64", feature = "plain"))]
 pub mod plain;
 #[cfg(all(target_arch = "nvptx64", feature = "selected"))]

@@ -15,7 +15,6 @@
 //!
 //! Rows of a stage are 64 elements, 128 bytes, swizzled as `profiler_kernel::tma` tells; so are those
 //! of the buffers in which warps put C together for the accelerator to store.
-#![cfg_attr(target_arch = "nvptx64", no_std, feature(abi_ptx, asm_experimental_arch))]
 
 mod order;
 mod reference;

@@ -1,6 +1,5 @@
 //! The softmax example's kernel: rows of unequal length, short ones in the registers of a warp, long
 //! ones by a whole block.
-#![cfg_attr(target_arch = "nvptx64", no_std, feature(abi_ptx, asm_experimental_arch))]
 
 use core::f32::consts::LOG2_E;
 

@@ -24,7 +24,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
             sum_on_device.as_device_ptr(),
         ))?;
     }
-    let trace = session.finish(&stream)?;
+    let trace = session.finish()?;
 
     sum_on_device.copy_to(&mut sum)?;
     assert!(sum.iter().all(|&sum| sum == 3.0));

@@ -13,7 +13,6 @@
 //! apart would all fall on the same banks. So each row stores its 16-byte chunks in another order:
 //! chunk c of row r lies where chunk c XOR (r mod 8) would. The eight chunks of one column in eight
 //! rows that follow each other then lie on all 32 banks.
-#![cfg_attr(target_arch = "nvptx64", no_std, feature(abi_ptx))]
 
 use profiler_device::{profile_region, profiled};
 use profiler_kernel::copy::{cp_async_16, cp_async_commit, cp_async_wait};

@@ -1,6 +1,5 @@
 //! The pipeline's kernel: producer warps copy tiles into shared memory, consumer warps compute on
 //! them, and barriers in shared memory hand the stages to and fro.
-#![cfg_attr(target_arch = "nvptx64", no_std, feature(abi_ptx, asm_experimental_arch))]
 
 use profiler_device::{Recorder, profile_region, profile_signal, profile_wait, profiled, recorder};
 use profiler_kernel::copy::{cp_async_16, cp_async_commit, cp_async_wait};

@@ -1,6 +1,5 @@
 //! A kernel that runs for long, and is looked at meanwhile: it solves linear systems by repetition, and
 //! does not know how often it has to repeat.
-#![cfg_attr(target_arch = "nvptx64", no_std, feature(abi_ptx))]
 
 use profiler_device::{profile_region, profiled, region_end, region_start};
 use profiler_kernel::{thread, warp};

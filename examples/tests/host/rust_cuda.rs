@@ -1,14 +1,18 @@
-//! What `docs/examples/rust_cuda.md` shows is what is compiled here.
+//! What `docs/examples/rust_cuda.md` shows is what is compiled: the kernels as a crate, the build script
+//! in this package's own, and the host program here.
 
 use std::path::Path;
 
-const FOLDER: &str = env!("CARGO_MANIFEST_DIR");
+/// Never run: it needs a module that Rust-CUDA's compiler made.
+#[path = "../../rust_cuda/main.rs"]
+#[expect(dead_code, clippy::print_stdout, reason = "a program that is type-checked")]
+mod program;
 
 /// The sources that are compiled, each of which the page shows a part or the whole of.
-const SOURCES: [&str; 3] = ["kernels/src/lib.rs", "build.rs", "src/main.rs"];
+const SOURCES: [&str; 3] = ["kernels/src/lib.rs", "build.rs", "main.rs"];
 
 fn read(path: &str) -> String {
-    let path = Path::new(FOLDER).join(path);
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("rust_cuda").join(path);
     std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }
 

@@ -1,6 +1,5 @@
 //! The persistent example's kernel: blocks that stay on their SM and take tasks from a queue until
 //! it is empty.
-#![cfg_attr(target_arch = "nvptx64", no_std, feature(abi_ptx, asm_experimental_arch))]
 
 use profiler_device::{profile_names, profile_region, profiled};
 use profiler_kernel::atomic::atomic_add_u32;

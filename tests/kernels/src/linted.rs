@@ -1,10 +1,8 @@
-//! Each form of each macro in a crate that denies what compilers and clippy can warn of. It is the test
+//! Each form of each macro in a module that denies what compilers and clippy can warn of. It is the test
 //! that generated code draws no lint: rustc's are checked wherever it compiles, for both targets, and
 //! clippy's by `cargo clippy` over the workspace.
-#![cfg_attr(target_arch = "nvptx64", no_std, feature(abi_ptx))]
 #![deny(
     warnings,
-    future_incompatible,
     keyword_idents,
     let_underscore,
     nonstandard_style,
