@@ -135,7 +135,7 @@ fn a_replayed_graph_is_watched() {
         assert_eq!(trace.diagnostics.count(Kind::KernelRunning), 1, "{}", trace.diagnostics);
         stream.synchronize().expect("the replay ended");
     }
-    let trace = session.finish(&gpu.stream).expect("a trace");
+    let trace = session.finish().expect("a trace");
     assert_eq!(launches(&trace), all(REPLAYS), "{}", trace.diagnostics);
     assert_eq!(trace.lost(), 0, "{}", trace.diagnostics);
     let grids: BTreeSet<(&str, u64)> = (trace.launches.iter())
