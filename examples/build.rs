@@ -5,6 +5,7 @@ mod kernels;
 
 /// The build script of the example for Rust-CUDA, which is run here with a stand-in for what it calls.
 mod rust_cuda {
+    #[expect(unreachable_pub, reason = "it has what the crate has")]
     mod cuda_builder;
 
     include!("rust_cuda/build.rs");
