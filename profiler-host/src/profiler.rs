@@ -28,7 +28,7 @@ pub struct ProfilerBuilder {
 }
 
 impl Profiler {
-    /// Begins with the defaults: room for the first 512 records of each warp, all warps of all
+    /// Begins with the defaults: buffers for the first 512 records of each warp, all warps of all
     /// blocks, at most 256 MiB and 16 384 warps.
     #[must_use]
     pub fn builder() -> ProfilerBuilder {

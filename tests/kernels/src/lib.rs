@@ -15,8 +15,11 @@
     ),
     feature(asm_experimental_arch)
 )]
-// Of a crate only, not of the module that denies the others.
-#![cfg_attr(feature = "linted", deny(future_incompatible))]
+// Lints of a whole crate; `linted` denies the others.
+#![cfg_attr(
+    feature = "linted",
+    deny(future_incompatible, non_ascii_idents, rust_2021_compatibility, rust_2024_compatibility)
+)]
 
 #[cfg(feature = "abuse")]
 pub mod abuse;
