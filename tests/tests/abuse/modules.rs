@@ -132,7 +132,7 @@ pub(crate) fn two_modules(_: Setting) {
         // SAFETY: one number a thread.
         unsafe { launch!(other.thousand<<<GRID, BLOCK, 0, stream>>>(pointer)) }
             .expect("the launch");
-        let trace = session.finish(stream).expect("a trace");
+        let trace = session.finish().expect("a trace");
         assert_eq!(trace.launches.len(), 4);
         assert_eq!(check_all(&trace), [1, 2, 3]);
     }

@@ -278,7 +278,7 @@ fn two_modules_in_one_session() {
         // SAFETY: one number a thread.
         unsafe { launch!(other.thousand<<<GRID, BLOCK, 0, stream>>>(output)) }.expect("the launch");
     }
-    let trace = session.finish(stream).expect("a trace");
+    let trace = session.finish().expect("a trace");
     nothing_lost(&trace);
     let recorded = |kernel: &str| -> Vec<u64> {
         rounds(&trace)[kernel].iter().map(|launch| launch.2).collect()
