@@ -3,22 +3,35 @@
 
 mod kernels;
 
+/// The build script of the example for Rust-CUDA, which is run here with a stand-in for what it calls.
+mod rust_cuda {
+    #[expect(unreachable_pub, reason = "it has what the crate has")]
+    mod cuda_builder;
+
+    include!("rust_cuda/build.rs");
+
+    pub(crate) fn run() -> Result<(), Box<dyn std::error::Error>> {
+        main()
+    }
+}
+
 use std::path::Path;
 
 use kernels::kernels;
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
-    for example in ["quickstart", "softmax", "gemm", "pipeline", "persistent", "watch"] {
+    for example in ["softmax", "gemm", "pipeline", "persistent", "watch"] {
         kernels(Path::new(""), example).build_or_warn()?;
     }
-    hopper_gemm()
+    hopper_gemm()?;
+    rust_cuda::run()
 }
 
 /// Twice: with annotations, and for comparison without.
 fn hopper_gemm() -> Result<(), Box<dyn std::error::Error>> {
     let kernels = kernels(Path::new(""), "hopper_gemm");
     let annotated = kernels.clone().build_or_warn()?;
-    let mut off = kernels.profile_enabled(false).name("hopper_gemm_kernels_off");
+    let mut off = kernels.profile_enabled(false).name("hopper_gemm_off");
     for (kernel, bounds) in annotated.map(|ptx| ptx.launch_bounds).unwrap_or_default() {
         off = off.launch_bounds(kernel, bounds);
     }

@@ -14,7 +14,7 @@ use Profiling::{Both, Off, On};
 use profiler_build::Kernels;
 
 /// The modules of `kernels`.
-const TESTS: [(&str, Profiling); 13] = [
+const TESTS: [(&str, Profiling); 14] = [
     ("plain", Off),
     ("annotated", Both),
     ("strategies", Both),
@@ -28,6 +28,7 @@ const TESTS: [(&str, Profiling); 13] = [
     ("watched", On),
     ("abuse", On),
     ("declared", Both),
+    ("linted", Both),
 ];
 
 /// A newer target and the version of PTX that has its instructions, for which the kernels of
@@ -35,14 +36,14 @@ const TESTS: [(&str, Profiling); 13] = [
 const STAMPS_TARGETS: [(&str, u32); 2] = [("sm_90", 80), ("sm_90a", 80)];
 
 /// The kernels of an example that are for sm_80.
-const EXAMPLES: [&str; 6] = ["quickstart", "softmax", "gemm", "pipeline", "persistent", "watch"];
+const EXAMPLES: [&str; 5] = ["softmax", "gemm", "pipeline", "persistent", "watch"];
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     println!("cargo::rustc-check-cfg=cfg(no_nvptx_compiler)");
     let tests = TESTS.map(|(name, profiling)| (name, module(name), profiling));
-    let example = |name| (name, Kernels::new(format!("../examples/{name}/kernels")), Both);
-    let apart =
-        ["linted", "renamed"].map(|name| (name, Kernels::new(format!("{name}_kernels")), Both));
+    let example = |name| (name, Kernels::new("../examples/kernels").feature(name), Both);
+    let apart = [("quickstart", "../examples/quickstart/kernels"), ("renamed", "renamed_kernels")]
+        .map(|(name, folder)| (name, Kernels::new(folder), Both));
     let mut compiles = true;
     for (name, kernels, profiling) in tests.into_iter().chain(EXAMPLES.map(example)).chain(apart) {
         if matches!(profiling, On | Both) {
@@ -61,7 +62,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         compiles &= compile(&kernels, &format!("stamps_{target}_twice"), true)?;
     }
     // As `examples/kernels.rs` has it.
-    let kernels = Kernels::new("../examples/hopper_gemm/kernels").target("sm_90a").ptx_version(83);
+    let (_, kernels, _) = example("hopper_gemm");
+    let kernels = kernels.target("sm_90a").ptx_version(83);
     compiles &= compile(&kernels, "hopper_gemm", true)?;
     compiles &= compile(&kernels, "hopper_gemm_off", false)?;
     let kernels = module("intrinsics").target("sm_90").ptx_version(80);

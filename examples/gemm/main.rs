@@ -3,7 +3,7 @@
 
 use std::process::ExitCode;
 
-use gemm_kernels::{BLOCK, SHARED_BYTES, TILE_M, TILE_N, bf16_to_f32, f32_to_bf16, gemm};
+use example_kernels::gemm::{BLOCK, SHARED_BYTES, TILE_M, TILE_N, bf16_to_f32, f32_to_bf16, gemm};
 use profiler_examples::{Check, Failure, Measured, Report, Run, Size, Timing, run};
 use profiler_host::{Profiler, include_ptx, launch};
 
@@ -25,7 +25,7 @@ struct Extents {
 }
 
 fn main() -> ExitCode {
-    run("gemm", include_ptx!("gemm_kernels"), example)
+    run("gemm", include_ptx!("gemm"), example)
 }
 
 fn example(run: &Run) -> Result<Report, Failure> {

@@ -16,7 +16,7 @@ use rates::Rates;
 /// Launches the kernel on a back end, a session or a launcher.
 macro_rules! launch_on {
     ($target:expr, $problem:expr, $grid:expr) => {{
-        use hopper_gemm_kernels::{BLOCK, SHARED_BYTES, hopper_gemm};
+        use example_kernels::hopper_gemm::{BLOCK, SHARED_BYTES, hopper_gemm};
         let (maps, grid) = ($problem.maps(), $grid);
         let $crate::problem::Extents { m, n, k } = $problem.extents;
         // SAFETY: the maps are those of live matrices of these extents, with the boxes that the
@@ -51,7 +51,7 @@ const FULL_BLOCK_STRIDE: u32 = 33;
 
 fn main() -> ExitCode {
     let arguments = Arguments::read(NAME);
-    let ptx = include_ptx!("hopper_gemm_kernels");
+    let ptx = include_ptx!("hopper_gemm");
     match hopper::why_not(arguments.backend, ptx.is_some()) {
         Some(reason) => {
             say_why_not(&reason);

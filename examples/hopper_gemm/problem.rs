@@ -1,6 +1,6 @@
 //! The matrices, where the kernel finds them, and whether their product is right.
 
-use hopper_gemm_kernels::{
+use example_kernels::hopper_gemm::{
     Maps, REFERENCE_TILE, STORE_COLUMNS, STORE_ROWS, TILE_K, TILE_M, TILE_N, bf16_to_f32,
     f32_to_bf16, reference,
 };

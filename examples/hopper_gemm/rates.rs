@@ -71,8 +71,8 @@ impl Rates {
     ) -> Result<Self, Failure> {
         // While a session is attached to a back end, launches past it are refused.
         let gpu = |ptx| Backend::choose(BackendChoice::Gpu, ptx);
-        let idle = gpu(include_ptx!("hopper_gemm_kernels"))?;
-        let without = gpu(include_ptx!("hopper_gemm_kernels_off"))?;
+        let idle = gpu(include_ptx!("hopper_gemm"))?;
+        let without = gpu(include_ptx!("hopper_gemm_off"))?;
         let mut session = backend.session(profiler)?;
         let mut times = |load: Load| -> Result<Times, Error> {
             if load == Load::Loaded {

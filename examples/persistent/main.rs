@@ -2,12 +2,12 @@
 
 use std::process::ExitCode;
 
-use persistent_kernels::{AXPY, BLOCK, COPY, FACTOR, MATMUL, SUM, TILE, Task, persistent};
+use example_kernels::persistent::{AXPY, BLOCK, COPY, FACTOR, MATMUL, SUM, TILE, Task, persistent};
 use profiler_examples::{Check, Failure, Report, Run, run};
 use profiler_host::{Profiler, include_ptx, launch};
 
 fn main() -> ExitCode {
-    run("persistent", include_ptx!("persistent_kernels"), example)
+    run("persistent", include_ptx!("persistent"), example)
 }
 
 fn example(run: &Run) -> Result<Report, Failure> {

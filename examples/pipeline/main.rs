@@ -3,7 +3,7 @@
 
 use std::process::ExitCode;
 
-use pipeline_kernels::{BLOCK, COLUMNS, Chunk, ROWS, pipeline, terms_of};
+use example_kernels::pipeline::{BLOCK, COLUMNS, Chunk, ROWS, pipeline, terms_of};
 use profiler_examples::{Check, Failure, Report, Run, run};
 use profiler_host::{Profiler, include_ptx, launch};
 
@@ -14,7 +14,7 @@ const TERMS: [u32; 2] = [2, 256];
 const ERROR_MAX: f64 = 1e-5;
 
 fn main() -> ExitCode {
-    run("pipeline", include_ptx!("pipeline_kernels"), example)
+    run("pipeline", include_ptx!("pipeline"), example)
 }
 
 fn example(run: &Run) -> Result<Report, Failure> {

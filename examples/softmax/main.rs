@@ -2,15 +2,15 @@
 
 use std::process::ExitCode;
 
+use example_kernels::softmax::{BLOCK, BLOCKS_PER_SM, SHORT, softmax};
 use profiler_examples::{Check, Failure, Report, Run, run};
 use profiler_host::{Profiler, include_ptx, launch};
-use softmax_kernels::{BLOCK, BLOCKS_PER_SM, SHORT, softmax};
 
 /// Of so many rows, one is long.
 const ROWS_PER_LONG_ROW: u32 = 8;
 
 fn main() -> ExitCode {
-    run("softmax", include_ptx!("softmax_kernels"), example)
+    run("softmax", include_ptx!("softmax"), example)
 }
 
 fn example(run: &Run) -> Result<Report, Failure> {

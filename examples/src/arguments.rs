@@ -24,8 +24,7 @@ pub struct Arguments {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(2..))]
     pub squeeze: Option<u32>,
 
-    /// Shows what the host does on the timeline, too: its calls that launch and, in quickstart, its
-    /// copies to and from the device
+    /// Shows on the timeline also the host's calls that launch
     #[arg(long)]
     pub host: bool,
 

@@ -10,7 +10,7 @@
 //! # mod kernels { pub unsafe fn double(values: *mut f32, count: u32) {} }
 //!
 //! fn main() -> std::process::ExitCode {
-//!     run("double", None, example) // or include_ptx!("double_kernels")
+//!     run("double", None, example) // or include_ptx!("double")
 //! }
 //!
 //! fn example(run: &Run) -> Result<Report, profiler_examples::Failure> {
@@ -35,7 +35,7 @@ mod unannotated;
 
 use std::process::ExitCode;
 
-use profiler_host::{Backend, BackendChoice, HostRecorder};
+use profiler_host::{Backend, BackendChoice};
 
 pub use arguments::{Arguments, Size};
 pub use check::Check;
@@ -56,18 +56,11 @@ pub struct Run {
     plain: Option<Backend>,
     arguments: Arguments,
     size: Size,
-    host: HostRecorder,
     /// The same kernels without annotations, if the command line names them.
     unannotated: Option<Unannotated>,
 }
 
 impl Run {
-    /// Records what the host does, which is shown where the command line asks for it.
-    #[must_use]
-    pub fn host(&self) -> &HostRecorder {
-        &self.host
-    }
-
     /// Where the kernels run.
     #[must_use]
     pub fn backend(&self) -> &Backend {
@@ -133,6 +126,6 @@ fn run_with(
     // While a session is attached to a back end, launches past it are refused.
     let plain =
         if backend.is_gpu() { Some(Backend::choose(BackendChoice::Gpu, ptx)?) } else { None };
-    let run = Run { name, backend, plain, arguments, size, host: HostRecorder::new(), unannotated };
+    let run = Run { name, backend, plain, arguments, size, unannotated };
     example(&run)?.print_and_write(&run)
 }

@@ -2,7 +2,9 @@
 
 use std::time::Duration;
 
-use profiler_host::{Backend, Capacity, Capture, Error, Kernel, Profiler, Session, Shape, Trace};
+use profiler_host::{
+    Backend, Capacity, Capture, Error, HostRecorder, Kernel, Profiler, Session, Shape, Trace,
+};
 
 use crate::Run;
 use crate::unannotated::{Annotations, Comparison};
@@ -102,21 +104,6 @@ impl Run {
         self.measure_prepared(profiler, || Ok(()), launch)
     }
 
-    /// Like [`Run::measure`], and then `read`, which copies results back, before the records are
-    /// read: so it is on the timeline where that shows the host.
-    ///
-    /// # Errors
-    ///
-    /// See [`Run::measure`]; what `read` fails with.
-    pub fn measure_and_read<R>(
-        &self,
-        profiler: &Profiler,
-        launch: impl FnMut(&mut Launcher) -> Result<(), Error>,
-        read: impl FnOnce() -> Result<R, Error>,
-    ) -> Result<(Measured, R), Error> {
-        self.measured(profiler, || Ok(()), launch, read)
-    }
-
     /// Like [`Run::measure`], with something to do before each launch that is not timed.
     ///
     /// # Errors
@@ -125,19 +112,9 @@ impl Run {
     pub fn measure_prepared(
         &self,
         profiler: &Profiler,
-        prepare: impl FnMut() -> Result<(), Error>,
-        launch: impl FnMut(&mut Launcher) -> Result<(), Error>,
-    ) -> Result<Measured, Error> {
-        self.measured(profiler, prepare, launch, || Ok(())).map(|(measured, ())| measured)
-    }
-
-    fn measured<R>(
-        &self,
-        profiler: &Profiler,
         mut prepare: impl FnMut() -> Result<(), Error>,
         mut launch: impl FnMut(&mut Launcher) -> Result<(), Error>,
-        read: impl FnOnce() -> Result<R, Error>,
-    ) -> Result<(Measured, R), Error> {
+    ) -> Result<Measured, Error> {
         let squeezed;
         let profiler = match self.arguments.squeeze {
             None => profiler,
@@ -148,7 +125,7 @@ impl Run {
         };
         let shown;
         let profiler_in_use = if self.arguments.host {
-            shown = profiler.with_host(&self.host);
+            shown = profiler.with_host(&HostRecorder::new());
             &shown
         } else {
             profiler
@@ -176,7 +153,6 @@ impl Run {
             (Some(plain), Some(profiled), Some(traced)) => Some(Timing { plain, profiled, traced }),
             _ => None,
         };
-        let read = read()?;
         let mut capture = session.capture()?;
         let mut trace = session.decode(&capture);
         // Its memory is needed for the sessions to come.
@@ -188,7 +164,7 @@ impl Run {
             trace.set_resources(compared.resources.clone());
             annotations = Some(compared);
         }
-        Ok((Measured { trace, capture, timing, annotations }, read))
+        Ok(Measured { trace, capture, timing, annotations })
     }
 
     /// The profiler with `1 / times` of the buffer that a first launch needs.

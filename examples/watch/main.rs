@@ -6,11 +6,11 @@ use std::process::ExitCode;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
+use example_kernels::watch::{BLOCK, SLOWER, TOLERANCE, UNKNOWNS, jacobi};
 use profiler_examples::{Check, Failure, Report, Run, run};
 use profiler_host::{
     Error, Keep, Profiler, ProfilerBuilder, Session, Trace, Watch, include_ptx, launch,
 };
-use watch_kernels::{BLOCK, SLOWER, TOLERANCE, UNKNOWNS, jacobi};
 
 /// The time between two looks.
 const PAUSE: Duration = Duration::from_millis(250);
@@ -33,7 +33,7 @@ struct Extents {
 }
 
 fn main() -> ExitCode {
-    run("watch", include_ptx!("watch_kernels"), example)
+    run("watch", include_ptx!("watch"), example)
 }
 
 fn example(run: &Run) -> Result<Report, Failure> {
@@ -72,7 +72,7 @@ fn example(run: &Run) -> Result<Report, Failure> {
 /// A profiler with room for the records of one round: of each system two begins, two ends and a value.
 fn profiler(extents: Extents) -> Result<ProfilerBuilder, Error> {
     let buffer = Profiler::builder().records_per_warp(5 * extents.systems);
-    Ok(buffer.for_grid(extents.blocks, BLOCK, 1)?)
+    buffer.for_grid(extents.blocks, BLOCK, 1)
 }
 
 /// Launches a kernel and prints where its warps are until it has ended. One that fails is shown as far

@@ -17,8 +17,8 @@ pub use buffer::Buffer;
 #[cfg(feature = "cuda")]
 pub(crate) use gpu::Gpu;
 
-use crate::emulator_session::{EmulatedDevice, no_session};
-use crate::error::{Error, debug_as_display};
+use crate::emulator::{EmulatedDevice, no_session};
+use crate::error::Error;
 use crate::launch::{Extent, Kernel, Shape};
 use crate::profiler::Profiler;
 use crate::session::Session;
@@ -26,7 +26,7 @@ use crate::session::Session;
 /// Which back end to run on. Parses from `auto`, `gpu` and `emulator`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum BackendChoice {
-    /// The GPU where there is one and the kernels were compiled for it, the emulator elsewhere.
+    /// The GPU if there is one and the kernels were compiled for it, the emulator otherwise.
     #[default]
     Auto,
     /// The GPU, or an error that says what is missing.
@@ -35,27 +35,20 @@ pub enum BackendChoice {
     Emulator,
 }
 
-/// A text that is no [`BackendChoice`].
-#[derive(Clone, PartialEq, Eq, thiserror::Error)]
-#[error("unknown back end `{0}`; expected one of `auto`, `gpu`, `emulator`")]
-pub struct UnknownBackend(String);
-
-debug_as_display!(UnknownBackend);
-
 impl FromStr for BackendChoice {
-    type Err = UnknownBackend;
+    type Err = Error;
 
-    fn from_str(text: &str) -> Result<Self, UnknownBackend> {
+    fn from_str(text: &str) -> Result<Self, Error> {
         match text {
             "auto" => Ok(Self::Auto),
             "gpu" => Ok(Self::Gpu),
             "emulator" => Ok(Self::Emulator),
-            other => Err(UnknownBackend(other.to_owned())),
+            other => Err(Error::UnknownBackend(other.to_owned())),
         }
     }
 }
 
-/// Where kernels run: a GPU with a loaded module and a stream, or the emulator.
+/// A device to run kernels on: a GPU with a loaded module and a stream, or the emulator.
 #[derive(Debug)]
 pub struct Backend {
     device: Device,
@@ -72,17 +65,17 @@ pub(crate) enum Device {
 }
 
 impl Backend {
-    /// Chooses a back end. `ptx` is what [`include_ptx!`](crate::include_ptx) gives: the kernels'
-    /// PTX, or `None` where no compiler for the GPU was found when the program was built.
+    /// Chooses a back end. `ptx` comes from [`include_ptx!`](crate::include_ptx): the kernels' PTX, or
+    /// `None` if no compiler for the GPU was found when the program was built.
     ///
-    /// With [`BackendChoice::Auto`], where the emulator is taken for want of something,
-    /// [`Backend::reason`] says of what; it is for the caller to print. A driver's library that is but
-    /// the CUDA toolkit's stub is no driver. A GPU that is there but fails, or refuses the PTX, is an
-    /// error in any case, and so is a driver that does not start.
+    /// With [`BackendChoice::Auto`] the emulator is taken if something is missing, and
+    /// [`Backend::reason`] says what, for the program to print. The CUDA toolkit's stub library is no
+    /// driver. A GPU that fails or refuses the PTX, and a driver that does not start, are errors in any
+    /// case.
     ///
     /// # Errors
     ///
-    /// With [`BackendChoice::Gpu`]: no driver, no device, no PTX, each with the remedy. What CUDA says.
+    /// With [`BackendChoice::Gpu`]: no driver, no device, no PTX, each with its remedy. CUDA errors.
     pub fn choose(choice: BackendChoice, ptx: Option<&'static str>) -> Result<Self, Error> {
         if choice == BackendChoice::Emulator {
             return Ok(Self::emulator(Emulator::default(), LaunchConfig::new([1; 3], [1; 3])));
@@ -126,13 +119,13 @@ impl Backend {
         self.reason.as_deref()
     }
 
-    /// Whether this is a GPU: only then are times those of a GPU.
+    /// Whether this is a GPU. Otherwise times are not GPU times.
     #[must_use]
     pub fn is_gpu(&self) -> bool {
         !self.device_info().emulated
     }
 
-    /// What kernels run on.
+    /// The device that kernels run on.
     #[must_use]
     pub fn device_info(&self) -> DeviceInfo {
         match &self.device {
@@ -151,7 +144,7 @@ impl Backend {
         profiler.attach_backend(self)
     }
 
-    /// A buffer that holds `elements`, where kernels can reach it.
+    /// A buffer with these elements, in memory that kernels can reach.
     ///
     /// # Errors
     ///
@@ -162,7 +155,7 @@ impl Backend {
         Ok(buffer)
     }
 
-    /// A buffer of `length` zeros, where kernels can reach it.
+    /// A buffer of `length` zeros, in memory that kernels can reach.
     ///
     /// # Errors
     ///
@@ -184,14 +177,13 @@ impl Backend {
         }
     }
 
-    /// What the kernel with this name in the module takes of an SM, and how many of its blocks fit one,
-    /// launched in blocks of this shape and with so many bytes of dynamic shared memory. No block fits
-    /// of more threads than the kernel's launch bounds or the device allow.
+    /// The resources that a kernel takes of an SM, and the number of its blocks that fit one, in launches
+    /// with blocks of this shape and so many bytes of dynamic shared memory. No block fits that has more
+    /// threads than the kernel's launch bounds or the device allow.
     ///
-    /// Annotations take registers, and a session, attached or not, changes nothing in that: a second
-    /// back end with PTX of the same kernels, compiled without annotations
-    /// (`Kernels::profile_enabled(false)` of `profiler-build`), says what the kernel takes without.
-    /// [`ResourceEffect`](profiler_trace::ResourceEffect) compares the two.
+    /// Annotations take registers, with and without a session. To compare, ask a second back end with
+    /// PTX of the same kernels compiled without annotations (`Kernels::profile_enabled(false)` of
+    /// `profiler-build`), and give both to [`ResourceEffect`](profiler_trace::ResourceEffect).
     ///
     /// ```no_run
     /// # use profiler_host::{Backend, BackendChoice, Error, trace::ResourceEffect};
@@ -217,7 +209,7 @@ impl Backend {
     /// # Errors
     ///
     /// [`Error::NoResources`] on the emulator; [`Error::NoKernel`]; more dynamic shared memory than a
-    /// block can have; what CUDA says.
+    /// block can have; CUDA errors.
     pub fn resources(
         &self,
         kernel: &str,
@@ -234,14 +226,13 @@ impl Backend {
         }
     }
 
-    /// Runs `launches` and gives, besides its result, the time from their begin to their end: by
-    /// CUDA events on the GPU (about 0.5 µs fine), by the host's clock on the emulator. On the GPU
-    /// nothing of it begins before all is launched, or 20 ms have passed, so that what the host takes to
-    /// launch is no part of the time.
+    /// Runs `launches` and gives its result and the time from their begin to their end: by CUDA events on
+    /// the GPU (with a resolution of about 0.5 µs), by the host's clock on the emulator. On the GPU they
+    /// begin when all are launched or 20 ms have passed, so that the host's time to launch is not part of it.
     ///
     /// # Errors
     ///
-    /// What `launches` fails with; what CUDA says.
+    /// The errors of `launches`; CUDA errors.
     pub fn time<R>(
         &self,
         launches: impl FnOnce() -> Result<R, Error>,
@@ -261,7 +252,7 @@ impl Backend {
     ///
     /// # Safety
     ///
-    /// What the kernel asks of its arguments and of the shape.
+    /// The arguments and the shape must be what the kernel asks for.
     ///
     /// # Errors
     ///
@@ -290,6 +281,14 @@ impl Backend {
 
     pub(crate) fn device(&self) -> &Device {
         &self.device
+    }
+
+    #[cfg(feature = "cuda")]
+    pub(crate) fn gpu(&self) -> Option<&Gpu> {
+        match &self.device {
+            Device::Gpu(gpu) => Some(gpu),
+            Device::Emulator(_) => None,
+        }
     }
 
     pub(crate) fn has_session(&self) -> bool {

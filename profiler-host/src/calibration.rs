@@ -17,6 +17,7 @@ use profiler_wire::symbol::{
 };
 
 use crate::error::debug_as_display;
+use crate::options::{Keep, LaneBuffers, Options, Slots};
 
 /// How often a calibration kernel repeats its regions: enough for a median that a few cache
 /// misses and interruptions do not move.
@@ -51,22 +52,33 @@ const fn units_of_round(units_of_form: [u32; CALIBRATION_FORMS.len()]) -> u32 {
     units
 }
 /// Records that a warp makes in a calibration run, by either kernel at most.
-pub(crate) const RECORDS: u32 = {
+const RECORDS: u32 = {
     let [of_gpu, of_host] = UNITS_OF_FORMS;
     let [of_gpu, of_host] = [units_of_round(of_gpu), units_of_round(of_host)];
     let units = if of_host > of_gpu { of_host } else { of_gpu };
     ROUNDS * units
 };
 /// Warps of a calibration run: of a launch of each kernel.
-pub(crate) const WARPS: u32 = 2 * CALIBRATION_WARPS;
+const WARPS: u32 = 2 * CALIBRATION_WARPS;
+/// The options of a calibration run.
+pub(crate) fn options() -> Options {
+    Options {
+        records_per_warp: RECORDS,
+        keep: Keep::First,
+        slots: Slots::Linear,
+        lane_buffers: LaneBuffers::Never,
+        max_warps: Some(WARPS),
+        ..Options::default()
+    }
+}
+
 /// The part of the waits at a place that the longest one is taken from: what lies beyond are cache
 /// misses and interruptions.
 const USUAL_PART: f64 = 0.95;
 
 /// Why a trace does not tell the cost of a record.
 #[derive(Clone, PartialEq, thiserror::Error)]
-#[non_exhaustive]
-pub enum CalibrationError {
+pub(crate) enum CalibrationError {
     /// Regions of the calibration kernel are missing.
     #[error(
         "the trace has no complete region \"{0}\" with its records, so it is not that of the \
@@ -92,7 +104,7 @@ debug_as_display!(CalibrationError);
 /// # Errors
 ///
 /// [`CalibrationError`], where the trace is not that of a whole calibration run.
-pub fn record_cost(trace: &Trace) -> Result<RecordCost, CalibrationError> {
+pub(crate) fn record_cost(trace: &Trace) -> Result<RecordCost, CalibrationError> {
     if trace.cost_subtracted {
         return Err(CalibrationError::AlreadySubtracted);
     }

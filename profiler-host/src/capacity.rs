@@ -1,4 +1,4 @@
-//! How much buffer a kernel needs, told from a run that only counted.
+//! The capacity that a kernel needs, told from a run that only counted.
 
 use profiler_trace::{Capture, ModuleCapture};
 use profiler_wire::header::{
@@ -6,10 +6,10 @@ use profiler_wire::header::{
 };
 
 use crate::arrays::header_words;
-use crate::error::debug_as_display;
+use crate::error::{Error, debug_as_display};
 use crate::options::{RECORDS_PER_LANE_MAX, RECORDS_PER_WARP_MAX, WARPS_MAX};
 
-/// What a session needs to lose nothing of the launches that were counted.
+/// The buffers and slots in which a session loses nothing of the launches that were counted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Capacity {
     /// Records of the buffer of the busiest warp's lane 0.
@@ -17,14 +17,13 @@ pub struct Capacity {
     /// Records of the buffer of the busiest other lane; 0 if none recorded.
     pub records_per_lane: u32,
     /// Slots that the launches of the busiest module took: one for each warp that entered a kernel that
-    /// records; where slots are linear, also one for each selected warp of the other launches.
+    /// records; if slots are linear, also one for each selected warp of the other launches.
     pub max_warps: u32,
 }
 
-/// Why the capacity cannot be told from a capture.
+/// The reasons why a capture does not tell the capacity.
 #[derive(Clone, PartialEq, Eq, thiserror::Error)]
-#[non_exhaustive]
-pub enum CapacityError {
+pub(crate) enum CapacityError {
     /// No warp recorded.
     #[error(
         "no warp recorded in the run, so nothing says how much buffer is needed; launch the kernels \
@@ -54,13 +53,17 @@ pub enum CapacityError {
 debug_as_display!(CapacityError);
 
 impl Capacity {
-    /// What the launches in `capture` would have needed. Buffers may have been too small, or empty:
+    /// The capacity that the launches in `capture` needed. Buffers may have been too small, or empty:
     /// warps and lanes count what they emit, kept or not.
     ///
     /// # Errors
     ///
-    /// [`CapacityError`], where the capture does not tell.
-    pub fn needed(capture: &Capture) -> Result<Self, CapacityError> {
+    /// [`Error::Capacity`] if the capture does not tell.
+    pub fn needed(capture: &Capture) -> Result<Self, Error> {
+        Ok(Self::of(capture)?)
+    }
+
+    fn of(capture: &Capture) -> Result<Self, CapacityError> {
         let (mut units, mut lane_units) = (0, 0);
         let (mut warps, mut unfinished, mut without_slot, mut slots) = (0_u64, 0, 0, 0);
         for module in capture.modules.iter().filter(|module| !module.is_of_clocks()) {
@@ -167,11 +170,11 @@ mod tests {
     #[test]
     fn the_busiest_warp_and_lane_count() {
         assert_eq!(
-            Capacity::needed(&capture(&[Some(3), Some(70), Some(0)], &[0, 5, 2], 0)),
+            Capacity::of(&capture(&[Some(3), Some(70), Some(0)], &[0, 5, 2], 0)),
             Ok(Capacity { records_per_warp: 70, records_per_lane: 5, max_warps: 3 })
         );
         let of_two_slots: Vec<u32> = (1..=40).collect();
-        let needed = Capacity::needed(&capture(&[Some(3)], &of_two_slots, 0));
+        let needed = Capacity::of(&capture(&[Some(3)], &of_two_slots, 0));
         assert_eq!(needed.map(|needed| needed.records_per_lane), Ok(40));
     }
 
@@ -180,7 +183,7 @@ mod tests {
         let mut both = capture(&[Some(3), Some(70)], &[], 0);
         both.modules.extend(capture(&[Some(4), Some(0), Some(1)], &[], 0).modules);
         let needed = Capacity { records_per_warp: 70, records_per_lane: 0, max_warps: 3 };
-        assert_eq!(Capacity::needed(&both), Ok(needed));
+        assert_eq!(Capacity::of(&both), Ok(needed));
     }
 
     #[test]
@@ -189,7 +192,7 @@ mod tests {
             let mut capture = capture(&[Some(3), Some(70)], &[], lost_warps);
             let descriptor = &mut capture.modules[0].descriptor;
             (descriptor.slot_base, descriptor.slot_count) = (base, slot_count);
-            Capacity::needed(&capture)
+            Capacity::of(&capture)
         };
         assert_eq!(linear(9, 10, 0).map(|needed| needed.max_warps), Ok(9));
         assert_eq!(linear(20, 10, 3), Err(CapacityError::TooFewSlots(3, 20)));
@@ -199,7 +202,7 @@ mod tests {
 
     #[test]
     fn what_cannot_be_told_is_said() {
-        let refused = |capture: Capture| Capacity::needed(&capture).expect_err("cannot be told");
+        let refused = |capture: Capture| Capacity::of(&capture).expect_err("cannot be told");
         assert_eq!(refused(capture(&[], &[], 0)), CapacityError::NothingRecorded);
         assert_eq!(refused(capture(&[Some(1)], &[], 9)), CapacityError::TooFewSlots(9, 10));
         assert_eq!(refused(capture(&[Some(1), None], &[], 0)), CapacityError::Unfinished(1));

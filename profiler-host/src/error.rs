@@ -1,4 +1,4 @@
-//! What can go wrong, each with what to do about it.
+//! The errors of sessions, each with its remedy.
 
 use std::path::PathBuf;
 
@@ -6,6 +6,8 @@ use profiler_trace::{Capture, FileError, SiteTableError};
 use profiler_wire::WIRE_VERSION;
 use profiler_wire::symbol::DESCRIPTOR;
 
+use crate::calibration::CalibrationError;
+use crate::capacity::CapacityError;
 use crate::options::WARPS_MAX;
 
 /// Prints errors in `Debug` as in `Display`: a `main` that returns an error prints the former.
@@ -22,13 +24,10 @@ macro_rules! debug_as_display {
 pub(crate) use debug_as_display;
 
 debug_as_display!(Error, OptionsError);
-#[cfg(feature = "cuda")]
-debug_as_display!(CudaFailure);
 
-/// Options that cannot work. `Debug` is the text of `Display`, as of all errors here.
+/// Options that cannot work.
 #[derive(Clone, PartialEq, Eq, thiserror::Error)]
-#[non_exhaustive]
-pub enum OptionsError {
+pub(crate) enum OptionsError {
     /// A buffer above the limit.
     #[error("{what}({records}) is above {limit}; Keep::Last keeps the last records in less memory")]
     TooManyRecords {
@@ -90,25 +89,18 @@ pub enum OptionsError {
     SelectedLate(&'static str),
 }
 
-/// A call to CUDA that failed.
-#[cfg(feature = "cuda")]
-#[derive(Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{doing}: {reason}")]
-pub struct CudaFailure {
-    /// What was being done.
-    pub doing: &'static str,
-    /// CUDA's name and text for the failure.
-    pub reason: String,
-}
-
-/// What can go wrong in a session. `Display` says what to do. `Debug` is the same text: a
+/// An error of a session. `Display` says what to do. `Debug` is the same text: a
 /// `main` that returns an error prints that.
 #[derive(thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// Options that cannot work.
-    #[error(transparent)]
-    Options(#[from] OptionsError),
+    /// Options that cannot work. The text names the option and its values, or the other option beside
+    /// which it does nothing.
+    #[error("{0}")]
+    Options(String),
+    /// A text that is no [`BackendChoice`](crate::BackendChoice).
+    #[error("unknown back end `{0}`; expected one of `auto`, `gpu`, `emulator`")]
+    UnknownBackend(String),
     /// The module's sites cannot be read: not profiled, another wire version, clashing ids.
     #[error(transparent)]
     Sites(#[from] SiteTableError),
@@ -118,8 +110,13 @@ pub enum Error {
     Driver(#[from] profiler_cuda_driver::DriverError),
     /// A call to CUDA failed.
     #[cfg(feature = "cuda")]
-    #[error(transparent)]
-    Cuda(#[from] CudaFailure),
+    #[error("{doing}: {reason}")]
+    Cuda {
+        /// The step that failed.
+        doing: &'static str,
+        /// CUDA's name and text for the failure.
+        reason: String,
+    },
     /// A kernel failed, and with it everything in device memory was lost; not so the records of
     /// kernels with `#[profiled(buffer = host)]`, see [`Error::salvaged`].
     #[cfg(feature = "cuda")]
@@ -134,14 +131,13 @@ pub enum Error {
         reason: String,
         /// CUDA's number for it (`CUresult`).
         code: u32,
-        /// What is left in the session that reports the failure; see [`Error::salvaged`].
+        /// The records that are left in the session that reports the failure; see [`Error::salvaged`].
         salvaged: Option<Box<Capture>>,
-        /// [`Error::GuardsOverwritten`], where guard words were that lie in memory of the host. Those in
-        /// device memory are gone with it, and nothing is known of them.
+        /// [`Error::GuardsOverwritten`], if guard words in host memory were. Those in device memory are
+        /// gone.
         overwritten: Option<Box<Error>>,
     },
     /// No kernel of the session can be watched.
-    #[cfg(feature = "cuda")]
     #[error(
         "no kernel of the session's modules can be watched: annotate it with \
          #[profiled(buffer = host)], so that its records go to memory that the host can read \
@@ -167,7 +163,7 @@ pub enum Error {
          PTX version than this machine has (see `.target` and `.version` at its top)"
     )]
     BadPtx {
-        /// What the driver and its compiler said.
+        /// The message of the driver and its compiler.
         reason: String,
     },
     /// The module has no descriptor, although its PTX has.
@@ -214,9 +210,9 @@ pub enum Error {
          when they have ended (Session::capture waits for those of the session)"
     )]
     ClocksNotKept {
-        /// On how many SMs it began.
+        /// The number of SMs on which it began.
         begun: u32,
-        /// How many there are.
+        /// The number of SMs.
         of: u32,
     },
     /// A launch was announced for a module that the session does not know.
@@ -225,13 +221,21 @@ pub enum Error {
         "the session is not attached to this module; call session.attach_also(module, ptx) first"
     )]
     NotAttached,
-    /// A launch in another stream, where slots are linear.
+    /// A method that this session does not have.
+    #[error("{method} is a method of sessions of {of}, and this is none")]
+    WrongSession {
+        /// The method.
+        method: &'static str,
+        /// The sessions that have it.
+        of: &'static str,
+    },
+    /// A launch in another stream, if slots are linear.
     #[error(
         "linear slots serve one stream, and this launch is in a second one; build the profiler with \
          .slots(Slots::Claimed)"
     )]
     SeveralStreams,
-    /// Kernels ran that the session was not told of, or in another shape, where slots are linear.
+    /// A launch that was not announced, or in another shape, if slots are linear.
     #[error(
         "a kernel ran that the session was not told of, or with another grid or block than it was \
          told, so that records were overwritten or went nowhere; announce each launch, with its own \
@@ -239,17 +243,16 @@ pub enum Error {
          with .slots(Slots::Claimed)"
     )]
     UnannouncedLaunch,
-    /// Words that must stay as they are were overwritten, where the profiler was told to put
-    /// [guards](crate::ProfilerBuilder::guards) between the buffers.
+    /// [Guard words](crate::ProfilerBuilder::guards) were overwritten.
     #[error(
         "{words} guard word(s) of the session's memory were overwritten, the first {first}: a kernel \
          wrote to memory that is not its own; run the program under compute-sanitizer's memcheck, \
          or on the emulator"
     )]
     GuardsOverwritten {
-        /// How many.
+        /// The number of words.
         words: u64,
-        /// Where the first of them lies.
+        /// The place of the first.
         first: String,
     },
     /// A launch past the session that is attached.
@@ -261,11 +264,11 @@ pub enum Error {
     /// The arrays of a session, or a buffer, do not fit.
     #[error("{bytes} bytes of memory are not to be had{}; {help}", free_bytes(*free))]
     OutOfMemory {
-        /// What they take.
+        /// The bytes that were asked for.
         bytes: u64,
-        /// What is there, where that is known.
+        /// The bytes that are free, if that is known.
         free: Option<u64>,
-        /// What to lower.
+        /// The options to lower.
         help: String,
     },
     /// The module has no kernel of this name.
@@ -301,12 +304,12 @@ pub enum Error {
     #[error("the emulator: {0}")]
     Emulator(#[from] profiler_emulator::LaunchError),
     /// The capacity cannot be inferred from a run.
-    #[error(transparent)]
-    Capacity(#[from] crate::capacity::CapacityError),
-    /// The cost of a record cannot be told from a trace.
-    #[error(transparent)]
-    Calibration(#[from] crate::calibration::CalibrationError),
-    /// A trace or a capture could not be written. What a session had recorded is not lost by it: see
+    #[error("{0}")]
+    Capacity(String),
+    /// The cost of a record cannot be measured.
+    #[error("{0}")]
+    Calibration(String),
+    /// A trace or a capture could not be written. The records of the session are not lost; see
     /// [`Error::salvaged`].
     #[error(
         "the trace could not be written to {}: {source}; name a folder that is there and can be written to{}",
@@ -314,11 +317,11 @@ pub enum Error {
         if salvaged.is_some() { ", and write what was recorded again: Error::salvaged has it" } else { "" }
     )]
     Export {
-        /// Where to.
+        /// The file.
         path: PathBuf,
-        /// Why.
+        /// The reason.
         source: std::io::Error,
-        /// What the session had recorded, if it ended by this.
+        /// The records of the session, if it ended by this.
         salvaged: Option<Box<Capture>>,
     },
     /// A trace whose format does not follow from the file's name.
@@ -337,6 +340,24 @@ pub enum Error {
     NotFromTrace(PathBuf),
 }
 
+impl From<OptionsError> for Error {
+    fn from(error: OptionsError) -> Self {
+        Self::Options(error.to_string())
+    }
+}
+
+impl From<CapacityError> for Error {
+    fn from(error: CapacityError) -> Self {
+        Self::Capacity(error.to_string())
+    }
+}
+
+impl From<CalibrationError> for Error {
+    fn from(error: CalibrationError) -> Self {
+        Self::Calibration(error.to_string())
+    }
+}
+
 impl From<FileError> for Error {
     fn from(FileError { path, source, .. }: FileError) -> Self {
         Self::Export { path, source, salvaged: None }
@@ -344,15 +365,14 @@ impl From<FileError> for Error {
 }
 
 impl Error {
-    /// What was recorded, of errors that end a session: decode it by [`crate::trace::decode`], write it
-    /// by [`Capture::write`].
+    /// The records of a session that ended by this error. Decode them by [`crate::trace::decode`], or write
+    /// them by [`Capture::write`].
     ///
-    /// - Where a kernel failed on the GPU: what kernels with `#[profiled(buffer = host)]` had recorded, the
-    ///   sites of all modules, and what the host did, where that was recorded. Regions that were open then
-    ///   have no end. The records of modules without such a kernel are gone, as the error says. `None`
-    ///   where no module has one.
-    ///   On the emulator a launch that fails says so itself, and the session goes on and can be finished.
-    /// - Where the session's file could not be written ([`Error::Export`]): all of it.
+    /// - After a failed kernel on the GPU: the records of kernels with `#[profiled(buffer = host)]`, the sites
+    ///   of all modules, and the host's spans. Regions that were open have no end. The records of modules
+    ///   without such a kernel are gone. `None` if no module has one.
+    ///   On the emulator the launch itself is the error, and the session goes on.
+    /// - If the session's file could not be written ([`Error::Export`]): all records.
     #[must_use]
     pub fn salvaged(&self) -> Option<&Capture> {
         match self {

@@ -19,9 +19,8 @@ pub fn set_export(export: bool) {
     EXPORT.store(export, Ordering::Relaxed);
 }
 
-/// Whether exports on drop are on; see [`set_export`].
-#[must_use]
-pub fn export_enabled() -> bool {
+/// Whether exports on drop are on.
+fn export_enabled() -> bool {
     EXPORT.load(Ordering::Relaxed)
 }
 
@@ -31,7 +30,7 @@ pub fn export_enabled() -> bool {
 /// # Errors
 ///
 /// Another ending, `.capture` included: a capture is written by [`Capture::write`], as it cannot be
-/// made from a trace. What the file system says.
+/// made from a trace. Errors of the file system.
 pub fn write_trace(trace: &Trace, path: impl AsRef<Path>) -> Result<(), Error> {
     let path = path.as_ref();
     let written = match Format::of(path)? {
@@ -42,12 +41,12 @@ pub fn write_trace(trace: &Trace, path: impl AsRef<Path>) -> Result<(), Error> {
     Ok(written?)
 }
 
-/// What a file's name asks for.
+/// The format that a file's name asks for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Format {
     Perfetto,
     Chrome,
-    /// What was read back, undecoded.
+    /// The capture.
     Capture,
 }
 
@@ -62,15 +61,15 @@ impl Format {
     }
 }
 
-/// What happens to a session's records when it ends.
+/// What a session does with its records: decodes and exports them.
 #[derive(Debug)]
 pub(crate) struct Output {
-    /// Where to export on drop.
+    /// The file to export to on drop.
     path: Option<PathBuf>,
     /// The session's own switch.
     pub(crate) export: bool,
     subtract: bool,
-    /// What a record costs, if it is known.
+    /// The cost of a record, if it is known.
     pub(crate) cost: Option<RecordCost>,
 }
 
@@ -103,7 +102,7 @@ impl Output {
         Ok(())
     }
 
-    /// Where to export to, if that is still to be done: the path is given once.
+    /// The file to export to, if that is still to be done. The path is given once.
     pub(crate) fn take_path(&mut self) -> Option<PathBuf> {
         let path = self.path.take();
         path.filter(|_| self.export && export_enabled())
@@ -126,7 +125,7 @@ impl Output {
         Ok(capture.write(path)?)
     }
 
-    /// Decodes a session's last capture, and exports where that was asked for.
+    /// Decodes a session's last capture, and writes the file if one was asked for.
     pub(crate) fn finish(&mut self, capture: Capture) -> Result<Trace, Error> {
         let trace = self.decode(&capture);
         let exported = match self.take_path() {
@@ -143,9 +142,7 @@ impl Output {
         }
     }
 
-    /// What there is to do with the records that a failed kernel left, where its session ends: they
-    /// are exported as others are.
-    #[cfg(feature = "cuda")]
+    /// Exports the records that a failed kernel left when its session ends.
     pub(crate) fn salvage(&mut self, error: &Error) {
         if let Some(capture) = error.salvaged()
             && let Some(path) = self.take_path()
@@ -154,7 +151,7 @@ impl Output {
         }
     }
 
-    /// What a drop does with a failure, since it cannot return it.
+    /// Prints the failure of a drop, which cannot return it.
     pub(crate) fn report(result: Result<(), Error>) {
         if let Err(error) = result {
             let said = format!("profiler: the trace of a session was not exported: {error}\n");

@@ -1,4 +1,4 @@
-//! What the host does beside its kernels: spans that the program names, and the launches.
+//! The host's spans: those that the program names, and its launches.
 
 use std::fmt;
 use std::marker::PhantomData;
@@ -8,7 +8,7 @@ use std::time::Instant;
 
 use profiler_trace::{ClockPair, HostCapture, HostRecord};
 
-/// Records what threads of the host do, to be shown beside what the GPU does. Clones record into one
+/// Records spans of host threads, which the timeline shows beside the GPU's. Clones record into one
 /// place, from any thread.
 ///
 /// ```
@@ -128,7 +128,7 @@ impl Default for HostRecorder {
 }
 
 impl PartialEq for HostRecorder {
-    /// Whether both record into one place.
+    /// Two recorders are equal if they record into one place.
     fn eq(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.0, &other.0)
     }

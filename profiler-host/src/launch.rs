@@ -82,8 +82,8 @@ pub trait Kernel: Copy {
     ///
     /// # Safety
     ///
-    /// What the kernel asks of its arguments, of which all threads have the same, references too; and
-    /// where it asks the emulator something, a thread of the emulator must be running.
+    /// The arguments must be what the kernel asks for; all threads have the same, references too. If the
+    /// kernel asks the emulator something, the caller must be a thread of the emulator.
     unsafe fn call(self, arguments: &Self::Arguments);
 
     /// Gives pointers to the arguments, in order.
@@ -159,7 +159,7 @@ kernels_of_all_lengths! {
 /// length: `*mut [T]` takes what `ptr::slice_from_raw_parts_mut` makes of a [`Buffer`](crate::Buffer)'s
 /// pointer, and `&mut [T]` or `&[T]` what `slice::from_raw_parts_mut` does. (rustc warns in the device
 /// crate that slices have no equivalent in C; `#[allow(improper_ctypes_definitions)]` on the kernel says
-/// that its launches are Rust's.) All threads have the same reference, also where it is `&mut`: each
+/// that its launches are Rust's.) All threads have the same reference, also if it is `&mut`: each
 /// must keep to its own elements, as with a pointer.
 ///
 /// ```

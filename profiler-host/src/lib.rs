@@ -1,8 +1,8 @@
 //! Sessions that profile the inside of Rust GPU kernels.
 //!
-//! A [`Profiler`] says how much to record and of what. It attaches a session to a module that the
-//! program loaded through `cust` (`Profiler::attach`), or to a [`Backend`], which is a GPU or the
-//! CPU emulator. A session ends in a [`Trace`]: a timeline and statistics.
+//! A [`Profiler`] holds the options. It attaches a [`Session`] to a module that the program loaded through
+//! `cust` (`Profiler::attach`), or to a [`Backend`], which is a GPU or the CPU emulator. A session ends in
+//! a [`Trace`]: a timeline and statistics.
 //!
 //! # On modules of one's own
 //!
@@ -22,7 +22,7 @@
 //! let session = profiler.attach(&module, PTX)?;
 //! // SAFETY: the kernel takes no arguments.
 //! unsafe { launch!(module.gemm<<<132, 256, 0, stream>>>()) }?; // cust's own, unchanged
-//! let trace = session.finish(&stream)?;
+//! let trace = session.finish()?;
 //! trace.write_perfetto("gemm.pftrace")?;
 //! # Ok(()) } }
 //! ```
@@ -42,8 +42,7 @@
 //! }
 //!
 //! # fn main() -> Result<(), profiler_host::Error> {
-//! // What `include_ptx!("kernels")` gives in a crate with a build script.
-//! let ptx = None;
+//! let ptx = None; // `include_ptx!("kernels")` in a crate with a build script
 //! let backend = Backend::choose(BackendChoice::Auto, ptx)?;
 //! if let Some(reason) = backend.reason() {
 //!     println!("running on the emulator: {reason}");
@@ -61,18 +60,17 @@
 //! Both `cust` and this crate have a macro `launch!`. `cust`'s calls itself by its bare name, so in a
 //! file that uses both, import `cust`'s and write this crate's in full: `profiler_host::launch!(..)`.
 //!
-//! # What is lost
+//! # Dropped records
 //!
-//! A session's buffers are of a fixed size. What does not fit is counted, to the record, and the
-//! trace's diagnostics say how much buffer would have done. [`Profiler::infer_capacity`] finds that
-//! out by a run that only counts.
+//! A session's buffers have a fixed size. Dropped records are counted exactly, and the trace's diagnostics
+//! say which size keeps them all. [`Profiler::infer_capacity`] finds it by a run that only counts.
 //!
 //! # While a kernel runs, and after it failed
 //!
-//! A kernel that traps takes all device memory with it. One that is annotated with
-//! `#[profiled(buffer = host)]` writes its records to memory of this process instead, a region's begin
-//! and end each when it happens. `watch()` of a session gives a [`Watch`], by which any thread reads
-//! what is there while the kernel runs; the error of a kernel that failed holds what there was
+//! A kernel that traps takes all device memory with it. A kernel annotated with
+//! `#[profiled(buffer = host)]` writes its records to memory of this process instead, the begin and the
+//! end of a region each when it happens. [`Session::watch`] gives a [`Watch`], with which any thread reads
+//! the records while the kernel runs. The error of a failed kernel holds its records
 //! ([`Error::salvaged`]), and an export on drop is written as ever. Regions that had not ended are open.
 //!
 //! ```no_run
@@ -89,8 +87,8 @@
 //! # Ok(()) }
 //! ```
 //!
-//! The session's arrays then lie in page-locked memory, as many bytes as else on the GPU: give
-//! `max_warps` or [`ProfilerBuilder::for_grid`], and what the session is for takes little of it.
+//! The session's arrays then take as many bytes of page-locked memory as otherwise of the GPU's. To take
+//! less, give `max_warps` or [`ProfilerBuilder::for_grid`].
 //!
 //! # Linking
 //!
@@ -102,7 +100,7 @@ mod arrays;
 mod backend;
 mod calibration;
 mod capacity;
-mod emulator_session;
+mod emulator;
 mod error;
 mod export;
 mod given;
@@ -119,22 +117,16 @@ mod options;
 mod profiler;
 mod session;
 
-pub use backend::{Backend, BackendChoice, Buffer, UnknownBackend};
-pub use calibration::{CalibrationError, record_cost};
-pub use capacity::{Capacity, CapacityError};
+pub use backend::{Backend, BackendChoice, Buffer};
+pub use capacity::Capacity;
+pub use error::Error;
+pub use export::{set_export, write_trace};
 #[cfg(feature = "cuda")]
-pub use error::CudaFailure;
-pub use error::{Error, OptionsError};
-pub use export::{export_enabled, set_export, write_trace};
-#[cfg(feature = "cuda")]
-pub use gpu::{ModuleSession, kernel_resources};
+pub use gpu::kernel_resources;
 pub use host_spans::{HostRecorder, HostSpan};
 pub use launch::{Extent, Kernel, Shape, non_empty, plain_name};
 pub use live::Watch;
-pub use options::{
-    DEFAULT_RECORDS_PER_LANE, DEFAULT_RECORDS_PER_WARP, Keep, LaneBuffers, RECORDS_PER_LANE_MAX,
-    RECORDS_PER_WARP_MAX, Slots, WARPS_MAX,
-};
+pub use options::{Keep, LaneBuffers, Slots};
 pub use profiler::{Profiler, ProfilerBuilder};
 pub use profiler_trace as trace;
 pub use profiler_trace::{Capture, KernelResources, RecordCost, ResourceEffect, Trace};

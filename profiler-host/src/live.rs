@@ -21,7 +21,7 @@ use profiler_wire::descriptor::{Descriptor, Lost};
 use profiler_wire::header::{self, ExitHeader, SlotHeader};
 use profiler_wire::record::{UNIT_BYTES, UNIT_WORDS};
 
-use crate::emulator_session::executed_sites;
+use crate::emulator::executed_sites;
 use crate::error::Error;
 use crate::export::Output;
 #[cfg(feature = "cuda")]
@@ -35,12 +35,12 @@ const WORD: usize = size_of::<u64>();
 /// Words of the counts of a slot's lanes.
 const COUNT_WORDS: usize = 32;
 
-/// A view of a running session, from any thread: made by [`Session::watch`](crate::Session::watch) or
-/// `ModuleSession::watch`. It stays valid after the session, and then shows how that ended.
+/// A view of a running session, from any thread; made by [`Session::watch`](crate::Session::watch). It
+/// stays valid after the session, and then shows how that ended.
 ///
-/// It has all modules of the session, those without a kernel with `buffer = host` with their sites and
-/// no records, and what the host did, where the session records that. The clocks are not read for it:
-/// after the session's last reading of them, they are taken to run alike.
+/// It shows all modules of the session; those without a kernel with `buffer = host` have their sites and
+/// no records. It shows the host's spans if the session records them. It does not read the clocks: after
+/// the session's last reading of them, they are taken to run alike.
 ///
 /// ```
 /// use profiler_device::{profile_region, profiled};
@@ -106,42 +106,24 @@ pub(crate) struct WatchedHost {
 
 impl Watch {
     /// A view of a session's modules.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::NotWatchable`] if the records of none can be read.
     pub(crate) fn new(
         device: DeviceInfo,
         modules: Vec<WatchedModule>,
         output: &Output,
         host: Option<WatchedHost>,
-    ) -> Self {
-        Self { device, modules, cost: output.cost, subtract: output.subtracts(), host }
-    }
-
-    /// A view of modules, some of which may lie where they cannot be read.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::NotWatchable`], where all of them do.
-    #[cfg(feature = "cuda")]
-    pub(crate) fn of_those_in_reach(
-        device: DeviceInfo,
-        modules: Vec<WatchedModule>,
-        output: &Output,
-        host: Option<WatchedHost>,
     ) -> Result<Self, Error> {
-        if modules.iter().all(|module| matches!(module, WatchedModule::Unreadable(_))) {
+        if !modules.iter().any(|module| matches!(module, WatchedModule::Live(_))) {
             return Err(Error::NotWatchable);
         }
-        Ok(Self::new(device, modules, output, host))
+        Ok(Self { device, modules, cost: output.cost, subtract: output.subtracts(), host })
     }
 
-    /// Adds what the session has read of clocks until now.
-    #[cfg(feature = "cuda")]
-    pub(crate) fn with_clocks(mut self, clocks: Option<WatchedClocks>) -> Self {
-        self.modules.extend(clocks.map(WatchedModule::Clocks));
-        self
-    }
-
-    /// What is there by now, decoded. Warps that have not left their kernel have no exit, and regions
-    /// that have not ended no end. It waits for nothing, and stops nothing.
+    /// The records so far, decoded. Warps that have not left their kernel have no exit, and regions that
+    /// have not ended no end. It waits for nothing, and stops nothing.
     ///
     /// # Errors
     ///
@@ -154,11 +136,11 @@ impl Watch {
         Ok(trace)
     }
 
-    /// What is there by now, undecoded.
+    /// The records so far, undecoded.
     ///
     /// # Errors
     ///
-    /// Sites that clash, where they are known only when they run, as on the emulator.
+    /// Sites that clash, on the emulator, which learns of them when they run.
     pub fn capture(&self) -> Result<Capture, Error> {
         self.capture_at(CaptureEnd::Running)
     }

@@ -78,6 +78,7 @@ mod failed {
             &Output::new(&options),
             Some(WatchedHost { log, clock: None }),
         );
+        let watch = watch.expect("one module can be read");
         let capture = watch.capture_at(CaptureEnd::Failed { code: 700 }).expect("it can be read");
         let trace = decode(&capture);
         let names: Vec<&str> = trace.sites.iter().map(|site| site.name.as_str()).collect();
@@ -118,7 +119,7 @@ mod failed {
     fn modules_out_of_reach_are_not_watchable() {
         let watch = |modules| {
             let output = Output::new(&Options::default());
-            Watch::of_those_in_reach(DeviceInfo::default(), modules, &output, None)
+            Watch::new(DeviceInfo::default(), modules, &output, None)
         };
         let gone = || WatchedModule::Unreadable(ModuleCapture::default());
         let error = watch(vec![gone(), gone()]).expect_err("nothing can be read");

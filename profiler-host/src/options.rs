@@ -1,4 +1,4 @@
-//! What a session is asked for, before any memory is taken.
+//! The options of a session.
 
 use std::ops::{Bound, RangeBounds};
 
@@ -8,21 +8,21 @@ use crate::error::OptionsError;
 use crate::host_spans::HostRecorder;
 
 /// The most records of a buffer: 1 GiB, so that byte offsets within a buffer fit 32 bits.
-pub const RECORDS_PER_WARP_MAX: u32 = (1 << 26) - 1;
+pub(crate) const RECORDS_PER_WARP_MAX: u32 = (1 << 26) - 1;
 /// The most records of the buffer of each lane but lane 0: the 32 of a warp together have 1 GiB, too.
-pub const RECORDS_PER_LANE_MAX: u32 = (1 << 21) - 1;
+pub(crate) const RECORDS_PER_LANE_MAX: u32 = (1 << 21) - 1;
 /// The most slots of a session.
-pub const WARPS_MAX: u32 = 1 << 24;
+pub(crate) const WARPS_MAX: u32 = 1 << 24;
 /// Records of a warp's buffer by default: 8 KiB.
-pub const DEFAULT_RECORDS_PER_WARP: u32 = 512;
+const DEFAULT_RECORDS_PER_WARP: u32 = 512;
 /// Records of the buffer of each lane but lane 0 by default: 512 bytes.
-pub const DEFAULT_RECORDS_PER_LANE: u32 = 32;
+const DEFAULT_RECORDS_PER_LANE: u32 = 32;
 
 /// Blocks, from the first selected one on, of which a stride above 1 takes any: kernels divide by
 /// the stride in 32 bits.
 const STRIDED_BLOCKS: u64 = 1 << 32;
 
-/// What to keep of more records than a buffer takes. What is not kept is counted.
+/// Which records to keep if there are more than a buffer takes. Dropped records are counted exactly.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Keep {
     /// The first ones. The buffer takes exactly what was asked for.
@@ -30,44 +30,43 @@ pub enum Keep {
     First,
     /// The last ones: the buffer is a ring. Its size is rounded up to a power of two units. It turns
     /// until the lane's count stops, at 268 million records for lane 0 and 8.4 million for each of
-    /// the others; the trace says where that happened.
+    /// the others; the trace says if that happened.
     Last,
 }
 
 /// How a warp finds its slot.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Slots {
-    /// [`Slots::Claimed`] where launches need not pass through the session, that is, everywhere but in
-    /// sessions of a [`Backend`](crate::Backend). In those [`Slots::Linear`], unless, on a GPU,
-    /// [`for_grid`](crate::ProfilerBuilder::for_grid) says that there are several launches, in each of
-    /// which no more than 48 warps an SM record: then a claim is cheaper than what linear slots need
-    /// between two launches. Where kernels are profiled [apart](crate::ProfilerBuilder::apart) they
-    /// stay linear.
+    /// [`Slots::Claimed`] in sessions of modules, whose launches need not pass through the session.
+    /// [`Slots::Linear`] in sessions of a [`Backend`](crate::Backend), with one exception: on a GPU, if
+    /// [`for_grid`](crate::ProfilerBuilder::for_grid) says that there are several launches and at most
+    /// 48 warps an SM record in each, a claim is cheaper than the write between two launches. Kernels
+    /// profiled [apart](crate::ProfilerBuilder::apart) stay linear.
     #[default]
     Auto,
     /// By its index in the grid. Every launch must be announced to the session, in its own shape, and
     /// all in one stream; between two launches the stream writes a word, which on an H200 takes
     /// 1.4 to 1.5 µs.
     Linear,
-    /// By an atomic at entry, and another where an SM's shard is used up: up to 0.6 µs on an H200 where
-    /// all warps of a launch enter at once, more where blocks follow each other. Any launch in any
-    /// stream, also one that the session does not see. Takes up to twice the memory.
+    /// By an atomic at entry, and another when an SM's shard is used up: up to 0.6 µs on an H200 if all
+    /// warps of a launch enter at once, more if blocks follow each other. Serves any launch in any stream,
+    /// also one that the session does not see. Takes up to twice the memory.
     Claimed,
 }
 
 /// Which lanes besides lane 0 of each warp get buffers of their own.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum LaneBuffers {
-    /// All lanes, where the module has a site at which lanes other than lane 0 may record.
+    /// All lanes, if the module has a site at which lanes other than lane 0 may record.
     #[default]
     WhereNeeded,
     /// All lanes.
     Always,
-    /// None; what other lanes record is counted as lost.
+    /// None; records of other lanes are counted as lost.
     Never,
 }
 
-/// Where a session takes the cost of a record from.
+/// The source of the cost of a record.
 #[allow(clippy::large_enum_variant, reason = "a session has one of it")]
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Cost {

@@ -1,4 +1,4 @@
-//! What the user says once: how much to record, of what, and how it is kept.
+//! A profiler: the options of its sessions.
 
 use std::ops::RangeBounds;
 
@@ -14,14 +14,13 @@ use crate::options::{Cost, Keep, LaneBuffers, Options, Slots, WARPS_MAX};
 /// keeps nothing takes 144 bytes, so that this is little memory.
 const COUNTING_WARPS: u32 = 1 << 17;
 
-/// What sessions are made from; see [`Profiler::builder`].
+/// The options of sessions, checked. Made by [`Profiler::builder`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct Profiler {
     pub(crate) options: Options,
 }
 
-/// Collects the options of a [`Profiler`]. Whatever is not said has a default that suits most
-/// kernels.
+/// Collects the options of a [`Profiler`]. Their defaults suit most kernels.
 #[derive(Clone, Debug, Default)]
 pub struct ProfilerBuilder {
     options: Options,
@@ -29,7 +28,7 @@ pub struct ProfilerBuilder {
 }
 
 impl Profiler {
-    /// Begins with the defaults: room for the first 512 records of each warp, all warps of all
+    /// Begins with the defaults: buffers for the first 512 records of each warp, all warps of all
     /// blocks, at most 256 MiB and 16 384 warps.
     #[must_use]
     pub fn builder() -> ProfilerBuilder {
@@ -58,7 +57,7 @@ impl Profiler {
         Self { options }
     }
 
-    /// The same profiler, which shows what the host does; see [`ProfilerBuilder::host`].
+    /// The same profiler, which shows the host too; see [`ProfilerBuilder::host`].
     #[must_use]
     pub fn with_host(&self, recorder: &HostRecorder) -> Self {
         Self { options: Options { host: Some(recorder.clone()), ..self.options.clone() } }
@@ -67,9 +66,9 @@ impl Profiler {
     /// Infers the capacity from a first run: calls `run` with a [counting](Self::counting)
     /// profiler, and gives this profiler with exactly the buffer that the launches in it needed.
     ///
-    /// What depends on time a second run may record more often: marks of a loop that polls, and
-    /// `profile_anchor!(every = ..)`. Add to [`Capacity::records_per_warp`] what they may take, and give it
-    /// to [`with_capacity`](Self::with_capacity).
+    /// A second run may record more of what depends on time: marks of a loop that polls, and
+    /// `profile_anchor!(every = ..)`. Add their records to [`Capacity::records_per_warp`], and give that to
+    /// [`with_capacity`](Self::with_capacity).
     ///
     /// ```no_run
     /// # use profiler_host::{Backend, BackendChoice, Error, Profiler};
@@ -86,7 +85,7 @@ impl Profiler {
     ///
     /// # Errors
     ///
-    /// What `run` fails with, and [`crate::CapacityError`] where its capture does not tell.
+    /// The errors of `run`; [`Error::Capacity`] if its capture does not tell.
     pub fn infer_capacity(
         &self,
         run: impl FnOnce(&Self) -> Result<Capture, Error>,
@@ -98,7 +97,7 @@ impl Profiler {
 
 impl ProfilerBuilder {
     /// The buffer of each warp (of its lane 0) in records of 16 bytes; one with a value of more than 16
-    /// bits takes two. 0 is legal: everything is counted and nothing kept. Default: [`crate::DEFAULT_RECORDS_PER_WARP`].
+    /// bits takes two. 0 is legal: everything is counted and nothing kept. Default: 512.
     #[must_use]
     pub fn records_per_warp(mut self, records: u32) -> Self {
         self.options.records_per_warp = records;
@@ -106,7 +105,7 @@ impl ProfilerBuilder {
     }
 
     /// The buffer of each of the other 31 lanes in records of 16 bytes, if they have buffers; not beside
-    /// [`LaneBuffers::Never`]. Default: [`crate::DEFAULT_RECORDS_PER_LANE`].
+    /// [`LaneBuffers::Never`]. Default: 32.
     #[must_use]
     pub fn records_per_lane(mut self, records: u32) -> Self {
         self.given.add("records_per_lane");
@@ -114,8 +113,8 @@ impl ProfilerBuilder {
         self
     }
 
-    /// Whether all lanes get buffers. Default: where a site of the module needs them. (The emulator
-    /// learns of sites only when they run, so there the default gives buffers to all.)
+    /// Which lanes get buffers. Default: all, if a site of the module needs them. (The emulator learns of
+    /// sites only when they run, so there the default gives buffers to all.)
     #[must_use]
     pub fn lane_buffers(mut self, lane_buffers: LaneBuffers) -> Self {
         self.options.lane_buffers = lane_buffers;
@@ -172,9 +171,9 @@ impl ProfilerBuilder {
         self
     }
 
-    /// How many warps find a slot, over all launches of a session (up to a reset): this many for
-    /// certain, and where slots are claimed perhaps more. In place of [`for_grid`](Self::for_grid).
-    /// Default: as many as 256 MiB hold, at most 16 384.
+    /// The number of warps that find a slot, over all launches of a session up to a reset. If slots are
+    /// claimed, a few more may find one. In place of [`for_grid`](Self::for_grid). Default: as many as
+    /// 256 MiB hold, at most 16 384.
     #[must_use]
     pub fn max_warps(mut self, warps: u32) -> Self {
         self.given.add("max_warps");
@@ -183,19 +182,18 @@ impl ProfilerBuilder {
         self
     }
 
-    /// How many warps find a slot: those that the selection takes from `launches` launches of this
-    /// shape. Give blocks, warps and stride before. That there are several decides what
-    /// [`Slots::Auto`] means.
+    /// Gives a slot to each selected warp of `launches` launches of this shape. Select blocks, warps and
+    /// stride before. [`Slots::Auto`] depends on the number of launches.
     ///
     /// # Errors
     ///
-    /// [`OptionsError::WarpsOfGrid`] where they are too many for any session, or none.
+    /// [`Error::Options`] if they are too many for any session, or none.
     pub fn for_grid(
         mut self,
         grid: impl Into<crate::Extent>,
         block: impl Into<crate::Extent>,
         launches: u32,
-    ) -> Result<Self, OptionsError> {
+    ) -> Result<Self, Error> {
         let of_each = self.options.selected_warps(grid.into().0, block.into().0);
         let warps = of_each.saturating_mul(u64::from(launches));
         self.given.add("for_grid");
@@ -205,14 +203,14 @@ impl ProfilerBuilder {
             _ => {
                 // An empty selection or a stride of 0 has an error that says more.
                 self.options.check()?;
-                return Err(OptionsError::WarpsOfGrid { warps });
+                return Err(OptionsError::WarpsOfGrid { warps }.into());
             }
         }
         self.options.check()?;
         Ok(self)
     }
 
-    /// What a record costs, where it is known: stored in the trace. In place of
+    /// The cost of a record, if it is known. It is stored in the trace. In place of
     /// [`measure_record_cost`](Self::measure_record_cost).
     #[must_use]
     pub fn record_cost(mut self, cost: RecordCost) -> Self {
@@ -221,9 +219,9 @@ impl ProfilerBuilder {
         self
     }
 
-    /// Measures what a record costs when a session begins, on its device, and stores it in the
-    /// trace; also what one to memory of the host costs, where a kernel of the module records there.
-    /// On a GPU a module of the profiler's own does that, which the driver compiles once.
+    /// Measures the cost of a record when a session begins, on its device, and stores it in the trace. If a
+    /// kernel of the module records to host memory, it measures that too. On a GPU a module of the
+    /// profiler's own does this; the driver compiles it once.
     #[must_use]
     pub fn measure_record_cost(mut self) -> Self {
         self.given.add("measure_record_cost");
@@ -231,17 +229,16 @@ impl ProfilerBuilder {
         self
     }
 
-    /// Subtracts what recording costs from the times of the trace; measures it when a session
-    /// begins, unless it was given.
+    /// Subtracts the cost of recording from the times of the trace. It is measured when a session begins,
+    /// unless it was given.
     #[must_use]
     pub fn subtract_record_cost(mut self, subtract: bool) -> Self {
         self.options.subtract_record_cost = subtract;
         self
     }
 
-    /// Profiles apart from the rest of the module: only kernels that take their descriptor as a
-    /// parameter (`#[profiled(recorder = ..)]`) and are given that of the session
-    /// ([`Session::descriptor`](crate::Session::descriptor)) record in it. Several such sessions may
+    /// Profiles only kernels that take their descriptor as a parameter (`#[profiled(recorder = ..)]`) and are
+    /// given the session's ([`Session::descriptor`](crate::Session::descriptor)). Several such sessions may
     /// share a module. Default: no.
     #[must_use]
     pub fn apart(mut self, apart: bool) -> Self {
@@ -249,19 +246,18 @@ impl ProfilerBuilder {
         self
     }
 
-    /// Shows what the host does on the timeline of the GPU: the spans of this recorder, and the
-    /// session's launches. Default: nothing of the host.
+    /// Shows the host on the timeline too: the spans of this recorder, and the session's launches. Default:
+    /// no.
     #[must_use]
     pub fn host(mut self, recorder: &HostRecorder) -> Self {
         self.options.host = Some(recorder.clone());
         self
     }
 
-    /// Whether guard words lie before, between and after the buffers and the other arrays of a
-    /// session. Whenever records are read back they are checked, and one that was overwritten is
-    /// [`Error::GuardsOverwritten`]: a kernel wrote to memory that is not its own. Where a kernel
-    /// failed, those in memory of the host are checked, and its error says it too; device memory is
-    /// gone then. A [`Watch`](crate::Watch) does not check them. For debugging: buffers take twice the
+    /// Puts guard words before, between and after the arrays of a session. They are checked whenever records
+    /// are read back. An overwritten one is [`Error::GuardsOverwritten`]: a kernel wrote to memory that is
+    /// not its own. After a failed kernel only those in host memory are left to check, and its error says
+    /// the result. A [`Watch`](crate::Watch) does not check them. For debugging: buffers take twice the
     /// memory, all of it is copied at each reading, and a reset waits for the device. Default: no.
     #[must_use]
     pub fn guards(mut self, guards: bool) -> Self {
@@ -269,7 +265,7 @@ impl ProfilerBuilder {
         self
     }
 
-    /// Whether sessions that export on drop do so. Default: yes. See also [`crate::set_export`].
+    /// Switches the export on drop of all sessions on or off. Default: on. See also [`crate::set_export`].
     #[must_use]
     pub fn export(mut self, export: bool) -> Self {
         self.options.export = export;
@@ -280,9 +276,9 @@ impl ProfilerBuilder {
     ///
     /// # Errors
     ///
-    /// [`OptionsError`], which names the option and what it may be, or beside which other it does
+    /// [`Error::Options`], which names the option and its limits, or the other option beside which it does
     /// nothing.
-    pub fn build(mut self) -> Result<Profiler, OptionsError> {
+    pub fn build(mut self) -> Result<Profiler, Error> {
         self.options.check()?;
         self.given.check(self.options.lane_buffers)?;
         if self.options.subtract_record_cost && self.options.record_cost == Cost::Unknown {

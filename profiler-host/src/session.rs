@@ -1,100 +1,128 @@
-//! A session on a [`Backend`]: the same calls on the GPU and on the emulator.
+//! A session, from the descriptor to the capture: the same calls on the GPU and on the emulator.
+
+#[cfg(feature = "cuda")]
+mod modules;
 
 use std::path::PathBuf;
 use std::time::Duration;
 
 use profiler_device::DescriptorPtr;
+#[cfg(feature = "cuda")]
+use profiler_trace::CaptureEnd;
 use profiler_trace::{Capture, DeviceInfo, RecordCost, Trace};
 
 use crate::backend::{Backend, Device};
-use crate::emulator_session::EmulatorSession;
+use crate::emulator::EmulatorSession;
 use crate::error::Error;
+use crate::export::Output;
+#[cfg(feature = "cuda")]
+use crate::gpu::GpuSession;
 use crate::launch::{Kernel, Shape};
 use crate::live::Watch;
+use crate::options::Cost;
 use crate::profiler::Profiler;
 
 impl Profiler {
-    /// Attaches a session to a backend: every launch through the session is recorded. How warps find
-    /// their slots, [`Slots::Auto`](crate::Slots::Auto) says, unless the profiler does.
+    /// Attaches a session to a backend. Every launch through the session is recorded.
+    /// [`Slots::Auto`](crate::Slots::Auto) says how warps find their slots.
     ///
     /// # Errors
     ///
     /// PTX without sites or of another version, another session on the same backend, too little
     /// memory.
     pub fn attach_backend<'b>(&self, backend: &'b Backend) -> Result<Session<'b>, Error> {
-        Session::new(self, backend)
-    }
-}
-
-/// A session on a [`Backend`]; made by [`Profiler::attach_backend`] or [`Backend::session`].
-/// Kernels are launched by [`launch!`](crate::launch).
-///
-/// When it is dropped it waits for the device, detaches, and, where
-/// [`export_on_drop`](Self::export_on_drop) was called, writes its trace.
-#[derive(Debug)]
-pub struct Session<'b> {
-    on: On<'b>,
-    backend: &'b Backend,
-    /// Whether the module's own descriptor is left alone.
-    apart: bool,
-}
-
-#[derive(Debug)]
-#[allow(clippy::large_enum_variant, reason = "sessions are few")]
-enum On<'b> {
-    #[cfg(feature = "cuda")]
-    Gpu(crate::gpu::ModuleSession<'b>, &'b crate::backend::Gpu),
-    Emulator(EmulatorSession<'b>),
-}
-
-impl<'b> Session<'b> {
-    fn new(profiler: &Profiler, backend: &'b Backend) -> Result<Self, Error> {
-        let apart = profiler.options.apart;
+        let (options, apart) = (&self.options, self.options.apart);
         if !apart && backend.has_session() {
             return Err(Error::AlreadyAttached);
         }
+        let mut output = Output::new(options);
         let on = match backend.device() {
             #[cfg(feature = "cuda")]
             Device::Gpu(gpu) => {
-                let mut session = gpu.session(&profiler.options)?;
+                let mut session = gpu.session(options, &mut output.cost)?;
                 if apart {
                     session.close(gpu.stream())?;
                 }
-                On::Gpu(session, gpu)
+                On::Gpu(session)
             }
             Device::Emulator(device) => {
-                On::Emulator(EmulatorSession::new(device, &profiler.options)?)
+                if options.record_cost == Cost::Measure {
+                    output.cost = Some(device.record_cost()?);
+                }
+                On::Emulator(EmulatorSession::new(device, options)?)
             }
         };
         if !apart {
             backend.set_has_session(true);
         }
-        Ok(Self { on, backend, apart })
+        Ok(Session { on, backend: Some(backend), apart, output })
     }
+}
 
-    /// What the session runs on.
+/// A profiling session. Kernels record while it lives.
+///
+/// | made by | of | launches |
+/// |---|---|---|
+/// | [`Backend::session`], [`Profiler::attach_backend`] | a GPU or the emulator | by [`launch!`](crate::launch) |
+/// | `Profiler::attach` | modules that the program loaded through `cust` | by the program, as ever |
+///
+/// A session that is dropped waits for the device and detaches. If
+/// [`export_on_drop`](Self::export_on_drop) was called, it writes its trace.
+///
+/// A session of modules does this in the context that was current when it was made; then the thread's
+/// own context is current again. It borrows its modules, so that none is unloaded before it ends:
+///
+/// ```compile_fail,E0505
+/// # use profiler_host::{Error, Profiler};
+/// # fn unload(profiler: Profiler, module: cust::module::Module, ptx: &str) -> Result<(), Error> {
+/// let session = profiler.attach(&module, ptx)?;
+/// drop(module);
+/// drop(session);
+/// # Ok(()) }
+/// ```
+#[derive(Debug)]
+pub struct Session<'a> {
+    on: On<'a>,
+    /// `None` for modules of the program's own.
+    backend: Option<&'a Backend>,
+    /// Whether the module's own descriptor is left alone.
+    apart: bool,
+    output: Output,
+}
+
+#[derive(Debug)]
+#[allow(clippy::large_enum_variant, reason = "sessions are few")]
+enum On<'a> {
+    #[cfg(feature = "cuda")]
+    Gpu(GpuSession<'a>),
+    Emulator(EmulatorSession<'a>),
+}
+
+impl<'a> Session<'a> {
+    /// The device that the session runs on.
     #[must_use]
     pub fn device(&self) -> DeviceInfo {
-        self.backend.device_info()
-    }
-
-    /// What a record costs, if it was given or measured.
-    #[must_use]
-    pub fn record_cost(&self) -> Option<RecordCost> {
         match &self.on {
             #[cfg(feature = "cuda")]
-            On::Gpu(session, _) => session.record_cost(),
-            On::Emulator(session) => session.output.cost,
+            On::Gpu(session) => session.device().clone(),
+            On::Emulator(session) => session.device(),
         }
     }
 
-    /// The descriptor to give to kernels that take it as a parameter, where the profiler was told to
-    /// profile [apart](crate::ProfilerBuilder::apart); elsewhere null, which records nothing.
+    /// The cost of a record, if it was given or measured.
+    #[must_use]
+    pub fn record_cost(&self) -> Option<RecordCost> {
+        self.output.cost
+    }
+
+    /// The descriptor for kernels that take it as a parameter. It is null, which records nothing, unless
+    /// the profiler profiles [apart](crate::ProfilerBuilder::apart). A session of several modules gives
+    /// that of the first.
     #[must_use]
     pub fn descriptor(&self) -> DescriptorPtr {
         match &self.on {
             #[cfg(feature = "cuda")]
-            On::Gpu(session, _) => session.descriptor(),
+            On::Gpu(session) => session.descriptor(),
             On::Emulator(session) => session.descriptor(),
         }
     }
@@ -103,11 +131,11 @@ impl<'b> Session<'b> {
     ///
     /// # Safety
     ///
-    /// What the kernel asks of its arguments and of the shape.
+    /// The arguments and the shape must be what the kernel asks for.
     ///
     /// # Errors
     ///
-    /// See [`launch!`](crate::launch).
+    /// See [`launch!`](crate::launch); [`Error::WrongSession`] if the session is one of modules.
     pub unsafe fn launch_kernel<K: Kernel>(
         &mut self,
         name: &'static str,
@@ -117,19 +145,19 @@ impl<'b> Session<'b> {
     ) -> Result<(), Error> {
         match &mut self.on {
             #[cfg(feature = "cuda")]
-            On::Gpu(session, gpu) => {
-                let start_ns = session.host_now_ns();
-                session.prepare(gpu.stream(), shape.grid, shape.block)?;
+            On::Gpu(session) => {
+                let Some(gpu) = self.backend.and_then(Backend::gpu) else {
+                    return Err(Error::WrongSession {
+                        method: "launch!",
+                        of: "a backend (Backend::session)",
+                    });
+                };
                 // SAFETY: the caller's.
-                let launched = unsafe { gpu.launch::<K>(name, shape, arguments) };
-                match launched {
-                    Ok(()) => session.launched(name, start_ns),
-                    Err(_) => session.take_back(|_| true),
-                }
+                let launched = unsafe { session.launch_on::<K>(gpu, name, shape, arguments) };
                 if self.apart {
                     session.close(gpu.stream())?;
                 }
-                launched
+                self.salvaging(launched)
             }
             On::Emulator(session) => {
                 // SAFETY: the caller's.
@@ -138,27 +166,40 @@ impl<'b> Session<'b> {
         }
     }
 
-    /// A view of what the session's kernels have recorded so far, for any thread, while they run:
-    /// those with `#[profiled(buffer = host)]`; on the emulator, where a launch returns when the kernel
-    /// has ended, all.
+    /// A view of the records so far. Any thread may read it while kernels run. On a GPU it shows the
+    /// kernels with `#[profiled(buffer = host)]`. On the emulator it shows all kernels, and a launch
+    /// returns when the kernel has ended.
     ///
     /// # Errors
     ///
-    /// `Error::NotWatchable`, where no such kernel is in the module.
+    /// [`Error::NotWatchable`] if the modules have no such kernel.
     pub fn watch(&self) -> Result<Watch, Error> {
-        match &self.on {
+        let (modules, host) = match &self.on {
             #[cfg(feature = "cuda")]
-            On::Gpu(session, _) => session.watch(),
-            On::Emulator(session) => Ok(session.watch()),
-        }
+            On::Gpu(session) => session.watched(),
+            On::Emulator(session) => session.watched(),
+        };
+        Watch::new(self.device(), modules, &self.output, host)
     }
 
-    /// Keeps the clocks of all SMs: from here on a kernel of the session's own, one thread on each SM, reads
-    /// both of its clocks every 50 µs, so that times are as exact anywhere in a long kernel as where its
-    /// warps enter and leave, without `profile_anchor!` in it. `ModuleSession::keep_clocks` says more, and for
-    /// which kernels it is not. It ends when the launches up to [`stop_clocks`](Self::stop_clocks) have, when
-    /// records are read back or forgotten, or after `at_most`. On the emulator, whose clocks do not wander,
-    /// nothing need be kept.
+    /// Keeps the clocks of all SMs. From here on a kernel of the session's own, one thread on each SM,
+    /// reads `%clock64` and `%globaltimer` every 50 µs. Times are then as exact in the middle of a long
+    /// kernel as at its begin and end, without `profile_anchor!`. (For more than a second it reads less
+    /// often, 20 000 times in all.) The emulator's clocks do not wander, so there it does nothing.
+    ///
+    /// It ends after [`stop_clocks`](Self::stop_clocks), when records are read back or forgotten, when it
+    /// is called again, or after `at_most`, whichever is first. A session of modules does not know in which
+    /// streams its kernels run: wait for them, or call `stop_clocks_after`, before reading back.
+    ///
+    /// Call it before the kernels are launched. It waits until every SM has its thread. Until it ends
+    ///
+    /// * a block of that thread is on each SM, which has a little less room for others: a kernel that
+    ///   needs all of an SM's shared memory or registers, or whose blocks wait for each other and fill the
+    ///   GPU, begins or goes on only afterwards;
+    /// * a wait for the whole device waits for it too (`cuCtxSynchronize`, freeing device memory).
+    ///
+    /// So give it no more time than the kernels need. The note `clock-unread` says if a clock was not read
+    /// for long.
     ///
     /// ```
     /// use std::time::Duration;
@@ -185,11 +226,16 @@ impl<'b> Session<'b> {
     ///
     /// # Errors
     ///
-    /// `Error::ClocksNotKept`, where other kernels fill the GPU; too little memory, what CUDA says.
+    /// `Error::ClocksNotKept` if other kernels fill the GPU for a second and until one of their blocks has
+    /// ended; `Error::OtherContext` if the calling thread's context is not the session's; too little memory
+    /// (16 bytes a reading and SM, page-locked on the host); CUDA errors.
     pub fn keep_clocks(&mut self, at_most: Duration) -> Result<(), Error> {
         match &mut self.on {
             #[cfg(feature = "cuda")]
-            On::Gpu(session, _) => session.keep_clocks(at_most),
+            On::Gpu(session) => {
+                let kept = session.keep_clocks(at_most);
+                self.salvaging(kept)
+            }
             On::Emulator(_) => {
                 let _nothing_to_keep = at_most;
                 Ok(())
@@ -197,62 +243,68 @@ impl<'b> Session<'b> {
         }
     }
 
-    /// Ends what [`keep_clocks`](Self::keep_clocks) began, after the launches so far. Waits for nothing.
+    /// Ends [`keep_clocks`](Self::keep_clocks), without waiting: on a backend after the launches so far, in
+    /// a session of modules now.
     ///
     /// # Errors
     ///
-    /// What CUDA says.
+    /// CUDA errors.
     pub fn stop_clocks(&mut self) -> Result<(), Error> {
-        match &mut self.on {
-            #[cfg(feature = "cuda")]
-            On::Gpu(session, gpu) => session.stop_clocks(gpu.stream()),
-            On::Emulator(_) => Ok(()),
+        #[cfg(feature = "cuda")]
+        {
+            let stream = self.own_stream();
+            self.stop_clocks_in(stream)?;
         }
+        Ok(())
     }
 
-    /// Forgets all records and goes on.
+    /// Forgets all records and goes on. A session of modules waits for all launches of its context first.
     ///
     /// # Errors
     ///
-    /// What CUDA says, or too little memory.
+    /// CUDA errors, or too little memory.
     pub fn reset(&mut self) -> Result<(), Error> {
+        #[cfg(feature = "cuda")]
+        let stream = self.own_stream();
         match &mut self.on {
             #[cfg(feature = "cuda")]
-            On::Gpu(session, gpu) => {
-                session.reset(gpu.stream())?;
-                if self.apart {
-                    session.close(gpu.stream())?;
+            On::Gpu(session) => {
+                let mut reset = session.reset(stream);
+                if let (true, Ok(()), Some(stream)) = (self.apart, &reset, stream) {
+                    reset = session.close(stream);
                 }
-                Ok(())
+                self.salvaging(reset)
             }
             On::Emulator(session) => session.reset(),
         }
     }
 
-    /// Waits for the launches and reads their records back, undecoded.
+    /// Waits for the launches and reads their records back, undecoded. A session of modules waits for all
+    /// streams of the context in which it began.
     ///
     /// # Errors
     ///
-    /// [`Error::UnannouncedLaunch`], where a kernel was given the session's
-    /// [`descriptor`](Self::descriptor) in a launch past the session and slots are linear;
-    /// `Error::KernelFailed`, which holds what kernels with `buffer = host` had recorded
-    /// ([`Error::salvaged`]); what CUDA says.
+    /// [`Error::UnannouncedLaunch`] if slots are linear and a launch was not announced; CUDA errors;
+    /// `Error::KernelFailed`, which holds the records of kernels with `buffer = host`
+    /// ([`Error::salvaged`]).
     pub fn capture(&mut self) -> Result<Capture, Error> {
-        match &mut self.on {
+        #[cfg(feature = "cuda")]
+        let stream = self.own_stream();
+        let capture = match &mut self.on {
             #[cfg(feature = "cuda")]
-            On::Gpu(session, gpu) => session.capture(gpu.stream()),
+            On::Gpu(session) => {
+                let capture = session.capture(stream);
+                self.salvaging(capture)
+            }
             On::Emulator(session) => session.capture(),
-        }
+        };
+        Ok(Capture { record_cost: self.output.cost, ..capture? })
     }
 
-    /// Decodes what [`capture`](Self::capture) gave, as the profiler's options ask.
+    /// Decodes a [`capture`](Self::capture) as the profiler's options ask.
     #[must_use]
     pub fn decode(&self, capture: &Capture) -> Trace {
-        match &self.on {
-            #[cfg(feature = "cuda")]
-            On::Gpu(session, _) => session.decode(capture),
-            On::Emulator(session) => session.output.decode(capture),
-        }
+        self.output.decode(capture)
     }
 
     /// Waits for the launches, reads their records back and decodes them. The records stay; see
@@ -262,11 +314,8 @@ impl<'b> Session<'b> {
     ///
     /// See [`capture`](Self::capture).
     pub fn trace(&mut self) -> Result<Trace, Error> {
-        match &mut self.on {
-            #[cfg(feature = "cuda")]
-            On::Gpu(session, gpu) => session.trace(gpu.stream()),
-            On::Emulator(session) => session.trace(),
-        }
+        let capture = self.capture()?;
+        Ok(self.decode(&capture))
     }
 
     /// Like [`trace`](Self::trace), and then [resets](Self::reset): one trace per iteration.
@@ -280,9 +329,9 @@ impl<'b> Session<'b> {
         Ok(trace)
     }
 
-    /// Ends the session: waits for the launches, reads their records back, decodes them, exports
-    /// them where [`export_on_drop`](Self::export_on_drop) was called, and detaches. A session ends
-    /// once; [`trace`](Self::trace) reads what is there before that:
+    /// Ends the session: waits for the launches, reads their records back, decodes them, and detaches. If
+    /// [`export_on_drop`](Self::export_on_drop) was called, it writes the file, also with the records that
+    /// a failed kernel left. A session ends once; [`trace`](Self::trace) reads records before that:
     ///
     /// ```compile_fail,E0382
     /// # use profiler_host::{Error, Session};
@@ -296,44 +345,72 @@ impl<'b> Session<'b> {
     ///
     /// See [`capture`](Self::capture), [`crate::write_trace`] and [`Capture::write`].
     pub fn finish(mut self) -> Result<Trace, Error> {
-        let capture = self.capture();
-        match &mut self.on {
-            #[cfg(feature = "cuda")]
-            On::Gpu(session, _) => session.finish_capture(capture),
-            On::Emulator(session) => session.output.finish(capture?),
-        }
+        let capture = self.capture().inspect_err(|error| self.output.salvage(error))?;
+        self.output.finish(capture)
     }
 
-    /// Writes the trace, or, where the name ends in `.capture`, what it is decoded from, to `path`
-    /// when the session is finished or dropped, unless exports are switched off ([`set_export`](Self::set_export), [`crate::set_export`]). A failure while
-    /// dropping is printed to standard error.
+    /// Writes a file when the session is finished or dropped: the capture if the name ends in `.capture`,
+    /// the trace otherwise. [`set_export`](Self::set_export) and [`crate::set_export`] switch it off. A
+    /// failure during a drop is printed to standard error.
     ///
     /// # Errors
     ///
-    /// [`Error::UnknownFormat`], where the name ends in none of `.pftrace`, `.json` and `.capture`;
-    /// [`Error::Export`], where there is no such folder.
+    /// [`Error::UnknownFormat`] if the name ends in none of `.pftrace`, `.json` and `.capture`;
+    /// [`Error::Export`] if there is no such folder.
     pub fn export_on_drop(&mut self, path: impl Into<PathBuf>) -> Result<(), Error> {
-        match &mut self.on {
-            #[cfg(feature = "cuda")]
-            On::Gpu(session, _) => session.export_on_drop(path),
-            On::Emulator(session) => session.export_on_drop(path.into()),
-        }
+        self.output.set_path(path.into())
     }
 
     /// Switches this session's export on drop on or off.
     pub fn set_export(&mut self, export: bool) {
-        match &mut self.on {
-            #[cfg(feature = "cuda")]
-            On::Gpu(session, _) => session.set_export(export),
-            On::Emulator(session) => session.output.export = export,
+        self.output.export = export;
+    }
+
+    fn export_now(&mut self) -> Result<(), Error> {
+        let Some(path) = self.output.take_path() else { return Ok(()) };
+        match self.capture() {
+            Ok(capture) => self.output.export(&capture, path),
+            Err(error) => {
+                let Some(capture) = error.salvaged() else { return Err(error) };
+                self.output.export(capture, path)?;
+                match error {
+                    // The capture says that a kernel failed, but nothing of guards.
+                    #[cfg(feature = "cuda")]
+                    Error::KernelFailed { overwritten: Some(guards), .. } => Err(*guards),
+                    _ => Ok(()),
+                }
+            }
         }
+    }
+
+    /// Adds to the error of a failed kernel what outlives it: the records in host memory, the sites of all
+    /// modules, the host's spans, and whether guards in host memory were overwritten.
+    #[cfg(feature = "cuda")]
+    fn salvaging<T>(&self, result: Result<T, Error>) -> Result<T, Error> {
+        result.map_err(|error| match (error, &self.on) {
+            (Error::KernelFailed { reason, code, salvaged: None, .. }, On::Gpu(session)) => {
+                let watch = self.watch().ok();
+                let end = CaptureEnd::Failed { code };
+                let capture = watch.and_then(|watch| watch.capture_at(end).ok());
+                let overwritten = session.check_guards_of_host().err().map(Box::new);
+                Error::KernelFailed { reason, code, salvaged: capture.map(Box::new), overwritten }
+            }
+            (error, _) => error,
+        })
+    }
+
+    /// The stream of the session's launches, if they are those of a backend on a GPU.
+    #[cfg(feature = "cuda")]
+    fn own_stream(&self) -> Option<&'a cust::stream::Stream> {
+        Some(self.backend?.gpu()?.stream())
     }
 }
 
 impl Drop for Session<'_> {
     fn drop(&mut self) {
-        if !self.apart {
-            self.backend.set_has_session(false);
+        Output::report(self.export_now());
+        if let (Some(backend), false) = (self.backend, self.apart) {
+            backend.set_has_session(false);
         }
     }
 }

@@ -59,7 +59,7 @@ impl Gpu {
         self.launch_on(&self.stream, BLOCKS, regions);
     }
 
-    fn attach(&self, builder: ProfilerBuilder) -> profiler_host::ModuleSession<'_> {
+    fn attach(&self, builder: ProfilerBuilder) -> profiler_host::Session<'_> {
         builder.build().expect("options").attach(&self.module, &self.ptx).expect("a session")
     }
 }
@@ -139,7 +139,7 @@ fn launches_that_the_session_does_not_see_are_recorded() {
         gpu.launch(7);
         gpu.launch_on(&other, BLOCKS, 3);
     }
-    let trace = session.finish(&gpu.stream).expect("a trace");
+    let trace = session.finish().expect("a trace");
     assert_eq!(trace.launches.len(), 8);
     assert_eq!(trace.warps.len(), 8 * BLOCKS as usize);
     assert_eq!(trace.recorded(), u64::from(4 * BLOCKS * (7 + 3)));
@@ -160,12 +160,12 @@ fn a_thousand_announced_launches_without_a_synchronisation() {
         session.prepare(&gpu.stream, 8, 32).expect("announced");
     }
     let prepared = begin.elapsed() / LAUNCHES;
-    session.reset(&gpu.stream).expect("reset");
+    session.reset().expect("reset");
     for _ in 0..LAUNCHES {
         session.prepare(&gpu.stream, 8, 32).expect("announced");
         gpu.launch_on(&gpu.stream, 8, 2);
     }
-    let trace = session.finish(&gpu.stream).expect("a trace");
+    let trace = session.finish().expect("a trace");
     println!("one prepare takes {prepared:?} of host time");
     assert_eq!(trace.launches.len(), LAUNCHES as usize);
     assert_eq!(trace.warps.len(), warps as usize);
@@ -181,7 +181,7 @@ fn what_does_not_fit_is_counted() {
     for (keep, kept) in [(Keep::First, 5), (Keep::Last, 8)] {
         let session = gpu.attach(Profiler::builder().records_per_warp(5).keep(keep).max_warps(100));
         gpu.launch(21);
-        let trace = session.finish(&gpu.stream).expect("a trace");
+        let trace = session.finish().expect("a trace");
         // More than were asked for may find a slot where slots are claimed.
         let warps = trace.warps.len() as u64;
         assert!((100..u64::from(BLOCKS)).contains(&warps), "{warps}");
@@ -198,13 +198,13 @@ fn one_trace_per_iteration_and_an_inferred_capacity() {
         .infer_capacity(|counting| {
             let mut session = counting.attach(&gpu.module, &gpu.ptx)?;
             gpu.launch(33);
-            session.capture(&gpu.stream)
+            session.capture()
         })
         .expect("a capacity");
     let mut session = profiler.attach(&gpu.module, &gpu.ptx).expect("a session");
     for regions in [1, 33, 5] {
         gpu.launch(regions);
-        let trace = session.take_trace(&gpu.stream).expect("a trace");
+        let trace = session.take_trace().expect("a trace");
         assert_eq!(trace.recorded(), u64::from(BLOCKS * regions));
         assert_eq!(lost(&trace), 0);
     }
@@ -222,7 +222,7 @@ fn a_session_that_ended_leaves_the_kernel_alone() {
     let mut out = vec![0; BLOCKS as usize];
     gpu.out.copy_to(&mut out).expect("readable");
     assert_eq!(out, [2; BLOCKS as usize]);
-    let trace = gpu.attach(Profiler::builder()).finish(&gpu.stream).expect("a trace");
+    let trace = gpu.attach(Profiler::builder()).finish().expect("a trace");
     assert_eq!(trace.warps.len(), 0);
 }
 
@@ -241,8 +241,8 @@ fn what_cannot_work_is_said() {
     assert!(second.record_cost().is_some());
     drop(second);
     gpu.launch(1);
-    assert!(matches!(session.trace(&gpu.stream), Err(Error::UnannouncedLaunch)));
-    session.reset(&gpu.stream).expect("reset");
+    assert!(matches!(session.trace(), Err(Error::UnannouncedLaunch)));
+    session.reset().expect("reset");
     session.prepare(&gpu.stream, 1, 32).expect("the first stream");
     let second = session.prepare(&new_stream(), 1, 32);
     assert!(matches!(second, Err(Error::SeveralStreams)));
@@ -265,20 +265,20 @@ fn launches_that_do_not_agree_with_what_was_announced_are_found_out() {
     let mut session = gpu.attach(Profiler::builder().slots(Slots::Linear).max_warps(100));
     for (announced, launched) in [(4, 8), (8, 4)] {
         for blocks in [2, 50] {
-            session.reset(&gpu.stream).expect("reset");
+            session.reset().expect("reset");
             session.prepare(&gpu.stream, announced, 32).expect("announced");
             gpu.launch_on(&gpu.stream, announced, 1);
             gpu.launch_on(&gpu.stream, launched, 1);
             session.prepare(&gpu.stream, blocks, 32).expect("announced");
             gpu.launch_on(&gpu.stream, blocks, 1);
-            let error = session.trace(&gpu.stream).expect_err("one was not announced");
+            let error = session.trace().expect_err("one was not announced");
             assert!(matches!(error, Error::UnannouncedLaunch), "{error}");
         }
     }
-    session.reset(&gpu.stream).expect("reset");
+    session.reset().expect("reset");
     session.prepare(&gpu.stream, 200, 32).expect("announced");
     gpu.launch_on(&gpu.stream, 200, 1);
-    let trace = session.finish(&gpu.stream).expect("a trace");
+    let trace = session.finish().expect("a trace");
     assert_eq!((trace.warps.len(), lost(&trace)), (100, 0));
 }
 
@@ -304,10 +304,10 @@ fn a_launch_takes_slots_in_its_own_module_alone() {
         unsafe { session.launch(&function, shape, &gpu.stream, &mut arguments) }
             .expect("the launch");
     }
-    let capture = session.capture(&gpu.stream).expect("a capture");
+    let capture = session.capture().expect("a capture");
     let warps: Vec<u64> = capture.modules.iter().map(|module| module.lost.warps).collect();
     assert_eq!(warps, [0, 0]);
-    assert_eq!(session.finish(&gpu.stream).expect("a trace").warps.len(), 40);
+    assert_eq!(session.finish().expect("a trace").warps.len(), 40);
 }
 
 /// The twin of the test module's kernel; only its type is used on the GPU.
@@ -363,7 +363,7 @@ fn the_host_lies_on_the_axis_of_the_gpu_within_what_is_stated() {
         gpu.launch(2);
         gpu.stream.synchronize().expect("the kernel");
     }
-    let trace = session.finish(&gpu.stream).expect("a trace");
+    let trace = session.finish().expect("a trace");
     let uncertainty = trace.host.uncertainty_ns;
     println!("host and GPU: within {uncertainty} ns");
     assert!(uncertainty > 0.0 && uncertainty < 50_000.0, "{uncertainty} ns");

@@ -9,6 +9,8 @@ use crate::{Error, cargo, root, target, tools, unannotated};
 
 /// The package whose examples are bundled.
 pub const PACKAGE: &str = "profiler-examples";
+/// The package of the program that `cargo run` runs, which is bundled too, and the program.
+pub const QUICKSTART: &str = "quickstart";
 /// The packages with tests that need a GPU, and those tests' targets.
 pub const TEST_PACKAGES: [&str; 2] = ["profiler-tests", "profiler-host"];
 pub const GPU_TESTS: [&str; 4] = ["kernels", "gpu", "gpu_failure", "abuse"];
@@ -36,9 +38,10 @@ pub fn make() -> Result<(), Error> {
     if wanted.is_empty() {
         return Err(format!("the package {PACKAGE} has no examples").into());
     }
-    println!("building {}", wanted.join(", "));
+    println!("building {QUICKSTART}, {}", wanted.join(", "));
     let messages = cargo()
-        .args(["build", "--release", "--package", PACKAGE, "--examples"])
+        .args(["build", "--release", "--package", PACKAGE, "--package", QUICKSTART])
+        .args(["--examples", "--bins"])
         .args(["--message-format", "json-render-diagnostics"])
         .envs(tools.variables())
         .output()?;
@@ -54,6 +57,7 @@ pub fn make() -> Result<(), Error> {
         let binary = built.binary(name)?;
         std::fs::copy(binary, bundle.join("bin").join(name))?;
     }
+    std::fs::copy(built.binary(QUICKSTART)?, bundle.join(QUICKSTART))?;
     println!("building the tests {}", GPU_TESTS.join(", "));
     let messages = cargo()
         .args(["test", "--release", "--no-run", "--message-format", "json-render-diagnostics"])
@@ -90,7 +94,7 @@ pub fn make() -> Result<(), Error> {
 pub struct Built {
     /// Names of programs, examples and tests, and their binaries.
     binaries: Vec<(String, PathBuf)>,
-    /// PTX files in the package's OUT_DIR.
+    /// PTX files in the OUT_DIR of both packages.
     ptx: Vec<PathBuf>,
 }
 
@@ -130,14 +134,15 @@ impl Built {
     }
 }
 
-/// Whether a package id is that of [`PACKAGE`]: `path+file:///..#profiler-examples@0.1.0`, or
-/// without the name where the folder bears it.
+/// Whether a package id is that of [`PACKAGE`] or [`QUICKSTART`]: `path+file:///..#profiler-examples@0.1.0`,
+/// or without the name if the folder bears it.
 fn is_own(id: &str) -> bool {
     let (path, package) = id.rsplit_once('#').unwrap_or((id, ""));
-    match package.split_once('@') {
-        Some((name, _)) => name == PACKAGE,
-        None => path.ends_with(&format!("/{PACKAGE}")),
-    }
+    let name = match package.split_once('@') {
+        Some((name, _)) => name,
+        None => path.rsplit('/').next().unwrap_or_default(),
+    };
+    [PACKAGE, QUICKSTART].contains(&name)
 }
 
 /// The processed PTX in a folder.

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Runs every example and every GPU test of the bundle on this machine's NVIDIA GPU.
+# Runs the quickstart, every example and every GPU test of the bundle on this machine's NVIDIA GPU.
 #
 #   run.sh [--sanitize] OUT_DIR
 #
@@ -63,6 +63,7 @@ cat "$bundle/VERSION" | tee -a "$summary"
 if command -v nvidia-smi >/dev/null; then
     nvidia-smi --query-gpu=name,driver_version --format=csv,noheader | tee -a "$summary"
 fi
+run quickstart "$bundle/quickstart" --backend gpu --out .
 for program in "$bundle"/bin/*; do
     name=$(basename "$program")
     arguments=(--backend gpu --size full --out .)

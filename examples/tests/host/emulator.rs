@@ -6,11 +6,10 @@ use std::process::{Command, Output};
 use profiler_host::trace::{Capture, decode};
 use serde_json::Value;
 
-/// The quickstart as a binary; the other examples lie in a folder beside it.
-const QUICKSTART: &str = env!("CARGO_BIN_EXE_quickstart");
-
 fn run(name: &str, arguments: &[&str]) -> Output {
-    let folder = Path::new(QUICKSTART).parent().expect("a binary lies in a folder");
+    let test = std::env::current_exe().expect("the test's own program");
+    // target/debug/deps/TEST and target/debug/examples/NAME.
+    let folder = test.ancestors().nth(2).expect("it lies in a folder of a folder");
     let program = folder.join("examples").join(name);
     Command::new(program).args(arguments).output().expect("cargo test builds the examples")
 }
@@ -51,11 +50,6 @@ fn check(name: &str) -> String {
 }
 
 #[test]
-fn quickstart() {
-    check("quickstart");
-}
-
-#[test]
 fn watch() {
     let printed = check("watch");
     // The last look is after the kernel's end.
@@ -85,7 +79,7 @@ fn persistent() {
 
 #[test]
 fn help_names_the_options_and_an_example() {
-    let output = Command::new(QUICKSTART).arg("--help").output().expect("runs");
+    let output = run("softmax", &["--help"]);
     let help = String::from_utf8(output.stdout).expect("text");
     for part in ["--backend", "--out", "--size", "small on the emulator", "cargo run --release"] {
         assert!(help.contains(part), "{part} is missing in: {help}");
@@ -95,7 +89,7 @@ fn help_names_the_options_and_an_example() {
 #[test]
 fn a_build_without_annotations_needs_a_gpu() {
     let reason = "compares two builds for the GPU, and this runs on the emulator";
-    for name in ["quickstart", "watch"] {
+    for name in ["softmax", "watch"] {
         let output = run(name, &["--backend", "emulator", "--unannotated", "other.ptx"]);
         assert!(!output.status.success(), "{name}");
         let errors = String::from_utf8_lossy(&output.stderr);
@@ -105,7 +99,7 @@ fn a_build_without_annotations_needs_a_gpu() {
 
 #[test]
 fn a_wrong_argument_fails() {
-    let output = run("quickstart", &["--size", "medium"]);
+    let output = run("softmax", &["--size", "medium"]);
     assert!(!output.status.success());
     assert!(String::from_utf8_lossy(&output.stderr).contains("small, full"));
 }

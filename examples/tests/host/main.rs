@@ -3,3 +3,4 @@
 mod emulator;
 mod hopper_gemm_host;
 mod pages;
+mod rust_cuda;

@@ -4,7 +4,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// Checked in its own package, where each block is a compiled file.
+/// Checked beside the program that it shows.
 const ELSEWHERE: &str = "rust_cuda";
 
 #[test]
@@ -17,8 +17,11 @@ fn blocks_of_rust_are_the_examples_own() {
             continue;
         }
         let text = fs::read_to_string(&page).expect("the page is readable");
-        let sources: String = files(&root.join(name), "rs")
-            .iter()
+        let kernels = root.join("kernels/src");
+        let own = [files(&root.join(name), "rs"), files(&kernels.join(name), "rs")].concat();
+        let sources: String = own
+            .into_iter()
+            .chain(Some(kernels.join(name).with_extension("rs")).filter(|file| file.is_file()))
             .map(|source| fs::read_to_string(source).expect("the source is readable"))
             .collect();
         for block in text.split("```rust\n").skip(1) {
@@ -40,7 +43,7 @@ fn code(line: &str) -> &str {
 /// All files with an extension in a folder and the folders in it.
 fn files(folder: &Path, extension: &str) -> Vec<PathBuf> {
     let mut found = Vec::new();
-    for entry in fs::read_dir(folder).expect("the folder is there") {
+    for entry in fs::read_dir(folder).into_iter().flatten() {
         let path = entry.expect("the folder is readable").path();
         if path.is_dir() {
             found.extend(files(&path, extension));

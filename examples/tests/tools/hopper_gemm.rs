@@ -6,14 +6,14 @@
 use std::path::Path;
 use std::process::Command;
 
-use hopper_gemm_kernels::BLOCK;
+use example_kernels::hopper_gemm::BLOCK;
 use libtest_mimic::{Failed, Trial};
 use profiler_test_tools::{Missing, Tool, announce, are_required};
 
 /// The kernel's PTX with and without annotations.
 const MODULES: [(&str, &str); 2] = [
-    ("annotated", include_str!(concat!(env!("OUT_DIR"), "/hopper_gemm_kernels.ptx"))),
-    ("plain", include_str!(concat!(env!("OUT_DIR"), "/hopper_gemm_kernels_off.ptx"))),
+    ("annotated", include_str!(concat!(env!("OUT_DIR"), "/hopper_gemm.ptx"))),
+    ("plain", include_str!(concat!(env!("OUT_DIR"), "/hopper_gemm_off.ptx"))),
 ];
 /// The tests, by what is installed.
 pub(crate) fn trials() -> Vec<Trial> {

@@ -4,7 +4,7 @@
 mod hopper_gemm;
 mod traces;
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 use libtest_mimic::Arguments;
@@ -15,7 +15,8 @@ fn main() -> ExitCode {
     libtest_mimic::run(&arguments, trials).exit_code()
 }
 
-/// The program of an example: in a folder beside the quickstart, which is a binary too.
+/// The program of an example: target/debug/examples/NAME, where this one is target/debug/deps/TEST.
 fn example(name: &str) -> PathBuf {
-    Path::new(env!("CARGO_BIN_EXE_quickstart")).with_file_name("examples").join(name)
+    let test = std::env::current_exe().expect("the test's own program");
+    test.ancestors().nth(2).expect("it lies in a folder of a folder").join("examples").join(name)
 }

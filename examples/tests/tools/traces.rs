@@ -8,7 +8,7 @@ use libtest_mimic::{Failed, Trial};
 use profiler_test_tools::trace_processor::TraceProcessor;
 use profiler_test_tools::{announce, are_required};
 
-const EXAMPLES: [&str; 6] = ["quickstart", "softmax", "gemm", "pipeline", "persistent", "watch"];
+const EXAMPLES: [&str; 5] = ["softmax", "gemm", "pipeline", "persistent", "watch"];
 
 fn check(processor: &TraceProcessor, name: &str, more: &[&str]) -> Result<(), Failed> {
     let out = Path::new(env!("CARGO_TARGET_TMPDIR")).join("traces").join(name).join(more.concat());

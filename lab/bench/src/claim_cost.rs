@@ -5,7 +5,7 @@ use std::ffi::c_void;
 
 use cust::memory::{CopyDestination, DeviceBuffer};
 use profiler_bench_kernels::MOMENTS;
-use profiler_host::{LaneBuffers, ModuleSession, Profiler, Slots};
+use profiler_host::{LaneBuffers, Profiler, Session, Slots};
 
 use crate::Error;
 use crate::gpu::{Blocks, Gpu};
@@ -367,7 +367,7 @@ fn rate_mhz([cycles, nanoseconds]: [u64; NUMBERS]) -> Result<f64, String> {
 /// A session whose slots warps claim.
 struct Claims<'g> {
     gpu: &'g Gpu,
-    session: ModuleSession<'g>,
+    session: Session<'g>,
     slot_count: u32,
     /// The first slot of the pool.
     pool_start: u64,
@@ -382,7 +382,7 @@ impl<'g> Claims<'g> {
             .max_warps(capacity(blocks.warps_of_grid() as u32, gpu.sm_count))
             .build()?;
         let mut session = profiler.attach(&gpu.kernels.module, gpu.kernels.ptx)?;
-        let capture = session.capture(&gpu.stream)?;
+        let capture = session.capture()?;
         let descriptor = capture.modules.first().map(|module| module.descriptor);
         let descriptor = descriptor.filter(|descriptor| descriptor.slots_per_shard > 0);
         let descriptor =
@@ -393,7 +393,7 @@ impl<'g> Claims<'g> {
 
     /// The launches of one session; gives what was written by the first and by the last.
     fn round(&mut self, launches: &mut Launches<'_>) -> Result<[(Wait, Vec<u64>); 2], Error> {
-        self.session.reset(&self.gpu.stream)?;
+        self.session.reset()?;
         let mut claimed = vec![false; self.slot_count as usize];
         let (mut first, mut last) = (Vec::new(), Vec::new());
         for launch in 0..LAUNCHES {

@@ -33,9 +33,6 @@ pub enum Error {
     /// A session failed.
     #[error(transparent)]
     Session(#[from] profiler_host::Error),
-    /// A session's options are wrong.
-    #[error(transparent)]
-    Options(#[from] profiler_host::OptionsError),
     /// Not every region is there, whole and in order.
     #[error("the check of the records failed: {0}")]
     Check(String),

@@ -11,7 +11,7 @@ use cust::module::Module;
 use cust::stream::{Stream, StreamFlags};
 use cust::sys;
 use profiler_bench_kernels::{WARP, kernel_name};
-use profiler_host::{ModuleSession, Shape};
+use profiler_host::{Session, Shape};
 
 use crate::Error;
 use crate::schemes::{Kernels, Scheme};
@@ -170,7 +170,7 @@ impl Gpu {
     ///
     /// # Safety
     ///
-    /// As for [`ModuleSession::launch`].
+    /// As for [`Session::launch`].
     ///
     /// # Errors
     ///
@@ -306,7 +306,8 @@ impl Memory {
     }
 
     fn holds(&self, buffers: Buffers) -> Result<(), Error> {
-        let after = self.base(buffers) - self.buffers.as_device_ptr().as_raw() + buffers.total() as u64;
+        let after =
+            self.base(buffers) - self.buffers.as_device_ptr().as_raw() + buffers.total() as u64;
         if after <= self.buffers.len() as u64 {
             return Ok(());
         }
@@ -346,7 +347,7 @@ impl Memory {
     pub unsafe fn launch(
         &mut self,
         gpu: &Gpu,
-        session: Option<&mut ModuleSession<'_>>,
+        session: Option<&mut Session<'_>>,
         function: &Function<'_>,
         blocks: Blocks,
         buffers: Buffers,

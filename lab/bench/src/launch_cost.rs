@@ -11,7 +11,7 @@ use std::time::Instant;
 use cust::function::Function;
 use cust::memory::DeviceBuffer;
 use profiler_bench_kernels::WARP;
-use profiler_host::{Capacity, LaneBuffers, ModuleSession, Profiler, Slots};
+use profiler_host::{Capacity, LaneBuffers, Profiler, Session, Slots};
 use serde::{Deserialize, Serialize};
 
 use crate::gpu::{Blocks, Gpu, microseconds};
@@ -253,7 +253,7 @@ fn profiler(slots: Slots, blocks: Blocks, launches: u32) -> Result<Profiler, pro
 struct Launches<'g> {
     gpu: &'g Gpu,
     function: Function<'g>,
-    session: Option<ModuleSession<'g>>,
+    session: Option<Session<'g>>,
     output: DeviceBuffer<f32>,
     blocks: Blocks,
     cycles: u32,
@@ -306,7 +306,7 @@ impl<'g> Launches<'g> {
     fn finish(mut self) -> Result<(), Error> {
         self.gpu.synchronize()?;
         let Some(session) = &mut self.session else { return Ok(()) };
-        let capture = session.capture(&self.gpu.stream)?;
+        let capture = session.capture()?;
         let expected = self.blocks.warps_of_grid() as u64 * u64::from(self.made);
         let found = Capacity::needed(&capture).map_err(|error| Error::Check(error.to_string()))?;
         if u64::from(found.max_warps) == expected {

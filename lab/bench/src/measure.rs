@@ -2,11 +2,11 @@
 
 use profiler_bench_kernels::{RECORDED, REGIONS};
 use profiler_host::trace::decode;
-use profiler_host::{Capacity, LaneBuffers, ModuleSession, Profiler, Slots};
+use profiler_host::{Capacity, LaneBuffers, Profiler, Session, Slots};
 
 use crate::Error;
 use crate::check::{self, Expected};
-use crate::gpu::{Blocks, Gpu, Loaded, Memory, Buffers, blocks_that_fit, microseconds, registers};
+use crate::gpu::{Blocks, Buffers, Gpu, Loaded, Memory, blocks_that_fit, microseconds, registers};
 use crate::point::Point;
 use crate::schemes::{Format, Kernels, Scheme, Writes};
 use crate::statistics::{line, median, spread};
@@ -170,7 +170,7 @@ fn fill(
             // Once more than is timed: the first launch fetches the kernel's code.
             for launch in 0..=LAUNCHES {
                 if let Some(session) = &mut session {
-                    session.reset(&gpu.stream)?;
+                    session.reset()?;
                 }
                 memory.zero(gpu, buffers)?;
                 gpu.record(&begin)?;
@@ -249,7 +249,7 @@ fn session<'g>(
     scheme: &Scheme,
     blocks: Blocks,
     iterations: u32,
-) -> Result<Option<ModuleSession<'g>>, Error> {
+) -> Result<Option<Session<'g>>, Error> {
     let Writes::Session(plan) = scheme.writes else { return Ok(None) };
     let words = plan.words.unwrap_or(iterations * REGIONS * plan.words_of_body());
     let mut builder = Profiler::builder().lane_buffers(plan.lane_buffers());
@@ -286,7 +286,7 @@ fn check_all(
         let function = gpu.kernel(scheme, configuration.body, recorded)?;
         let buffers = buffers(scheme, blocks, iterations);
         if let Some(session) = &mut session {
-            session.reset(&gpu.stream)?;
+            session.reset()?;
         }
         memory.zero(gpu, buffers)?;
         // SAFETY: a kernel of the template; the buffers are for so many iterations.
@@ -300,7 +300,7 @@ fn check_all(
                 bytes = Some(of_region.map_err(wrong)?);
             }
             (Writes::Session(plan), Some(session)) => {
-                let capture = session.capture(&gpu.stream)?;
+                let capture = session.capture()?;
                 check::trace(&decode(&capture), &plan, &expected).map_err(wrong)?;
                 let needed =
                     Capacity::needed(&capture).map_err(|error| wrong(error.to_string()))?;
@@ -315,7 +315,7 @@ fn check_all(
 
 #[cfg(test)]
 mod tests {
-    use super::{Blocks, Configuration, Point, Times, configurations, buffer_bytes, summarise};
+    use super::{Blocks, Configuration, Point, Times, buffer_bytes, configurations, summarise};
     use crate::schemes::{Format, SCHEMES, Scheme, combinations};
 
     #[test]

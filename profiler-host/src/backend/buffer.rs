@@ -9,13 +9,12 @@ use crate::arrays::{Memory, Rows};
 use crate::error::Error;
 use crate::host_memory::HostMemory;
 
-/// What to do where a buffer does not fit.
+/// The remedy if a buffer does not fit.
 pub(super) fn smaller() -> String {
     "use smaller buffers, or drop those that are no longer needed".to_owned()
 }
 
-/// An array of `T` where the kernels of a [`Backend`](crate::Backend) can reach it; aligned to 256
-/// bytes.
+/// An array of `T` that the kernels of a [`Backend`](crate::Backend) can reach; aligned to 256 bytes.
 #[derive(Debug)]
 pub struct Buffer<'b, T> {
     place: Place<'b>,
@@ -45,13 +44,13 @@ impl<'b, T: Pod> Buffer<'b, T> {
         Ok(Self { place, length, _elements: PhantomData })
     }
 
-    /// How many elements it has.
+    /// The number of elements.
     #[must_use]
     pub fn len(&self) -> usize {
         self.length
     }
 
-    /// Whether it has none.
+    /// Whether it has no elements.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.length == 0
@@ -82,7 +81,7 @@ impl<'b, T: Pod> Buffer<'b, T> {
     ///
     /// # Errors
     ///
-    /// A kernel that failed; what CUDA says.
+    /// A kernel that failed; CUDA errors.
     pub fn read(&self) -> Result<Vec<T>, Error> {
         let mut elements = vec![T::zeroed(); self.length];
         let bytes = bytemuck::cast_slice_mut(&mut elements);
@@ -103,7 +102,7 @@ impl<'b, T: Pod> Buffer<'b, T> {
     ///
     /// # Errors
     ///
-    /// [`Error::Length`] where the slice has not the buffer's length; a kernel that failed.
+    /// [`Error::Length`] if the slice has another length than the buffer; a kernel that failed.
     pub fn write(&mut self, elements: &[T]) -> Result<(), Error> {
         if elements.len() != self.length {
             return Err(Error::Length { buffer: self.length, slice: elements.len() });

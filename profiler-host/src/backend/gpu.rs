@@ -11,11 +11,11 @@ use cust::event::{Event, EventFlags};
 use cust::module::Module;
 use cust::stream::{Stream, StreamFlags};
 use cust::sys::{CUfunction, CUfunction_attribute as Attribute};
-use profiler_trace::{DeviceInfo, KernelResources};
+use profiler_trace::{DeviceInfo, KernelResources, RecordCost};
 
 use crate::error::Error;
 use crate::gpu::driver::{self, DeviceMemory, check_cust};
-use crate::gpu::{ModuleSession, function};
+use crate::gpu::{GpuSession, function};
 use crate::launch::{Extent, Kernel, Shape};
 use crate::options::Options;
 
@@ -72,8 +72,12 @@ impl Gpu {
         &self.stream
     }
 
-    pub(crate) fn session(&self, options: &Options) -> Result<ModuleSession<'_>, Error> {
-        ModuleSession::new(options, &self.module, self.ptx, true)
+    pub(crate) fn session(
+        &self,
+        options: &Options,
+        cost: &mut Option<RecordCost>,
+    ) -> Result<GpuSession<'_>, Error> {
+        GpuSession::new(options, &self.module, self.ptx, true, cost)
     }
 
     pub(crate) fn synchronize(&self) -> Result<(), Error> {

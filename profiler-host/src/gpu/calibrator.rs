@@ -9,7 +9,6 @@ use profiler_wire::symbol::{CALIBRATION, CALIBRATION_OF_HOST};
 use super::driver;
 use super::module_attachment::{ModuleAttachment, function};
 use crate::calibration;
-use crate::emulator_session::calibration_options;
 use crate::error::Error;
 use crate::launch::Shape;
 
@@ -50,7 +49,7 @@ impl Calibrator {
         let ptx = self.ptx()?;
         let module = driver::load(&ptx)?;
         let kernel = function(&module, &ptx, self.kernel)?;
-        let (options, sites) = (calibration_options(), SiteTable::from_ptx(&ptx)?);
+        let (options, sites) = (calibration::options(), SiteTable::from_ptx(&ptx)?);
         let mut attached =
             ModuleAttachment::with_sites(&options, &module, &ptx, sites, in_host, device, true)?;
         let shape = Shape::new(1, calibration::THREADS, 0);

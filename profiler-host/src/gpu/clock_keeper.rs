@@ -140,8 +140,8 @@ impl ClockKeepers {
         Ok(())
     }
 
-    /// Ends it when `stream` comes to here.
-    pub(crate) fn end_in(&mut self, stream: CUstream) -> Result<(), Error> {
+    /// Ends it when `stream` comes to here, or now.
+    pub(crate) fn end_in(&mut self, stream: Option<CUstream>) -> Result<(), Error> {
         let mut running = self.keepers.iter_mut().filter(|keeper| !keeper.stopped);
         running.try_for_each(|keeper| keeper.stop_in(stream))
     }
@@ -157,7 +157,7 @@ impl ClockKeepers {
 
     /// Forgets what was read until `stream` comes to here.
     pub(crate) fn forget_in(&mut self, stream: CUstream) -> Result<(), Error> {
-        self.end_in(stream)?;
+        self.end_in(Some(stream))?;
         self.keepers.iter_mut().for_each(|keeper| keeper.forgotten = true);
         Ok(())
     }
@@ -236,15 +236,15 @@ impl ClockKeeper {
         }
     }
 
-    fn stop_in(&mut self, stream: CUstream) -> Result<(), Error> {
+    fn stop_in(&mut self, stream: Option<CUstream>) -> Result<(), Error> {
         self.stopped = true;
+        let stream = stream.unwrap_or_else(|| self.stopping.as_inner());
         driver::set_word(self.control.address(), 1, stream)
     }
 
     fn end(&mut self) -> Result<(), Error> {
         if !self.stopped {
-            let stopping = self.stopping.as_inner();
-            self.stop_in(stopping)?;
+            self.stop_in(None)?;
         }
         driver::synchronize(&self.stream)
     }

@@ -15,7 +15,7 @@ use cust::sys::{
 use profiler_trace::{DeviceInfo, KernelResources};
 
 use crate::arrays::{Memory, Rows};
-use crate::error::{CudaFailure, Error};
+use crate::error::Error;
 use crate::launch::Extent;
 
 /// Names a result code as CUDA does.
@@ -81,7 +81,7 @@ pub(crate) fn check(doing: &'static str, code: CUresult) -> Result<(), Error> {
     if is_fatal(code) {
         return Err(failed(reason, code as u32));
     }
-    Err(Error::Cuda(CudaFailure { doing, reason }))
+    Err(Error::Cuda { doing, reason })
 }
 
 /// Makes an error of one of `cust`'s.
@@ -92,7 +92,7 @@ pub(crate) fn check_cust<T>(doing: &'static str, result: Result<T, CudaError>) -
         if is_fatal_cust(error) {
             failed(reason, error as u32)
         } else {
-            Error::Cuda(CudaFailure { doing, reason })
+            Error::Cuda { doing, reason }
         }
     })
 }

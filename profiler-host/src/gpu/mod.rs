@@ -1,4 +1,4 @@
-//! Sessions on the GPU, for modules that the program loads through `cust`.
+//! The GPU's part of a session, over modules that were loaded through `cust`.
 
 mod calibrator;
 mod clock;
@@ -12,4 +12,4 @@ mod session;
 pub(crate) use clock_keeper::WatchedClocks;
 pub(crate) use module_attachment::{ModuleAttachment, function};
 pub use resources::kernel_resources;
-pub use session::ModuleSession;
+pub(crate) use session::GpuSession;

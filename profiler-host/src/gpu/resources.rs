@@ -1,4 +1,4 @@
-//! What a kernel of a module of the user's own takes of an SM.
+//! The resources of a kernel of a module of the user's own.
 
 use cust::function::Function;
 use profiler_trace::KernelResources;
@@ -7,13 +7,13 @@ use super::driver;
 use crate::error::Error;
 use crate::launch::Extent;
 
-/// What a kernel takes of an SM, and how many of its blocks fit one, launched in blocks of this shape
-/// and with so many bytes of dynamic shared memory. [`Backend::resources`](crate::Backend::resources)
-/// says the same of a back end's kernels.
+/// The resources that a kernel takes of an SM, and the number of its blocks that fit one, in launches with
+/// blocks of this shape and so many bytes of dynamic shared memory.
+/// [`Backend::resources`](crate::Backend::resources) gives the same for a back end's kernels.
 ///
-/// Annotations take registers, and a session, attached or not, changes nothing in that: the function
-/// of the same name in a module that was compiled without annotations says what the kernel takes
-/// without. [`ResourceEffect`](crate::ResourceEffect) compares the two.
+/// Annotations take registers, with and without a session. To compare, ask also for the function of the
+/// same name in a module compiled without annotations, and give both to
+/// [`ResourceEffect`](crate::ResourceEffect).
 ///
 /// ```no_run
 /// # use cust::module::Module;
@@ -23,13 +23,13 @@ use crate::launch::Extent;
 /// # Ok(()) }
 /// ```
 ///
-/// No block fits where a launch would be refused: of more threads than the kernel's launch bounds or
-/// the device allow, or with more dynamic shared memory than the function is allowed, which is what
-/// 48 KiB leave beside its static shared memory, unless the program has raised it.
+/// No block fits if a launch would be refused: with more threads than the kernel's launch bounds or the
+/// device allow, or with more dynamic shared memory than the function may have. That is the rest of 48 KiB
+/// beside its static shared memory, unless the program has raised it.
 ///
 /// # Errors
 ///
-/// What CUDA says.
+/// CUDA errors.
 pub fn kernel_resources(
     function: &Function<'_>,
     block: impl Into<Extent>,

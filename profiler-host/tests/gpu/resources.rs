@@ -138,7 +138,7 @@ fn shared_memory_leaves_buffer_for_fewer_blocks() {
         assert_eq!(resources.blocks_per_sm, expected, "{resources:?}");
     }
     let error = backend.resources("shared", 64, 1 << 20).expect_err("more than an SM has");
-    assert!(matches!(error, Error::Cuda(_)), "{error}");
+    assert!(matches!(error, Error::Cuda { .. }), "{error}");
     let error = backend.resources("missing", 64, 0).expect_err("no such kernel");
     assert!(matches!(error, Error::NoKernel { .. }), "{error}");
 

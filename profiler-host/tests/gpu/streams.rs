@@ -11,13 +11,13 @@ use cust::module::Module;
 use cust::stream::Stream;
 use cust::sys::{CUcontext, CUresult, cuCtxGetCurrent, cuCtxSetCurrent};
 use profiler_host::trace::HostSpanKind;
-use profiler_host::{Error, HostRecorder, ModuleSession, Profiler, Shape, Slots, Trace};
+use profiler_host::{Error, HostRecorder, Profiler, Session, Shape, Slots, Trace};
 
 use crate::{BLOCKS, Gpu, lost, new_stream};
 
 /// Launches the module's kernel through the session.
 fn launch(
-    session: &mut ModuleSession<'_>,
+    session: &mut Session<'_>,
     gpu: &Gpu,
     module: &Module,
     stream: &Stream,
@@ -59,13 +59,13 @@ fn calls_lead_to_what_they_launched_in_any_stream() {
     launch(&mut session, &gpu, &gpu.module, &other, (4, 32)).expect("the launch");
     other.synchronize().expect("it does not wait for the first");
     drop(go_on);
-    let trace = session.trace(&gpu.stream).expect("a trace");
+    let trace = session.trace().expect("a trace");
     let begun: Vec<u32> = trace.launches.iter().map(|launch| launch.grid_dim[0]).collect();
     assert_eq!(begun, [4, 2], "the second call's began first");
     assert_eq!(called(&trace), [("record", Some(2)), ("record", Some(4))]);
     // One more past the session: none can be told.
     gpu.launch_on(&gpu.stream, 5, 1);
-    let trace = session.finish(&gpu.stream).expect("a trace");
+    let trace = session.finish().expect("a trace");
     assert_eq!(called(&trace), [("record", None), ("record", None)]);
 }
 
@@ -79,21 +79,20 @@ fn a_call_leads_to_no_launch_of_another_module() {
     // The session is not attached to it, so that nothing of it is recorded.
     launch(&mut session, &gpu, &second, &gpu.stream, (2, 32)).expect("the launch");
     gpu.launch_on(&gpu.stream, 3, 1);
-    let trace = session.finish(&gpu.stream).expect("a trace");
+    let trace = session.finish().expect("a trace");
     assert_eq!(trace.launches.len(), 1);
     assert_eq!(called(&trace), [("(kernel of another module)", None)]);
 }
 
-/// With linear slots too, whatever stream the session is given, it waits for the launches.
+/// With linear slots too.
 #[test]
 #[ignore = "needs an NVIDIA GPU"]
-fn records_are_read_when_the_launches_of_another_stream_have_ended() {
+fn records_are_read_when_the_launches_have_ended() {
     let gpu = Gpu::new();
-    let other = new_stream();
     gpu.launch(1);
     gpu.stream.synchronize().expect("the kernel ran");
     let builder = || Profiler::builder().slots(Slots::Linear).max_warps(BLOCKS);
-    let launch_late = |session: &mut ModuleSession<'_>| {
+    let launch_late = |session: &mut Session<'_>| {
         session.prepare(&gpu.stream, BLOCKS, 32).expect("announced");
         let late = || thread::sleep(Duration::from_millis(200));
         gpu.stream.add_callback(Box::new(late)).expect("the stream is held up");
@@ -110,11 +109,11 @@ fn records_are_read_when_the_launches_of_another_stream_have_ended() {
     };
     let mut session = gpu.attach(builder());
     launch_late(&mut session);
-    check(session.take_trace(&other).expect("a trace"));
-    assert!(session.finish(&other).expect("a trace").warps.is_empty(), "the trace was taken");
+    check(session.take_trace().expect("a trace"));
+    assert!(session.finish().expect("a trace").warps.is_empty(), "the trace was taken");
     let mut session = gpu.attach(builder());
     launch_late(&mut session);
-    check(session.finish(&other).expect("a trace"));
+    check(session.finish().expect("a trace"));
 }
 
 #[test]
@@ -123,17 +122,17 @@ fn a_launch_that_is_refused_takes_no_slots() {
     let gpu = Gpu::new();
     let second = Module::from_ptx(&gpu.ptx, &[]).expect("the module loads");
     let linear = || Profiler::builder().slots(Slots::Linear).max_warps(8);
-    let refused = |session: &mut ModuleSession<'_>, module: &Module| {
+    let refused = |session: &mut Session<'_>, module: &Module| {
         let error = launch(session, &gpu, module, &gpu.stream, (4, 2048));
         let error = error.expect_err("no block is that large");
-        assert!(matches!(error, Error::Cuda(_)), "{error}");
+        assert!(matches!(error, Error::Cuda { .. }), "{error}");
     };
     let mut session = gpu.attach(linear());
     for blocks in [4, 4] {
         refused(&mut session, &gpu.module);
         launch(&mut session, &gpu, &gpu.module, &gpu.stream, (blocks, 32)).expect("the launch");
     }
-    let trace = session.finish(&gpu.stream).expect("a trace");
+    let trace = session.finish().expect("a trace");
     assert_eq!((trace.launches.len(), trace.warps.len(), lost(&trace)), (2, 8, 0));
 
     // Slots are taken back in the module of the kernel alone.
@@ -144,7 +143,7 @@ fn a_launch_that_is_refused_takes_no_slots() {
         refused(&mut session, &second);
         launch(&mut session, &gpu, &second, &gpu.stream, (blocks, 32)).expect("the launch");
     }
-    let trace = session.finish(&gpu.stream).expect("a trace");
+    let trace = session.finish().expect("a trace");
     assert_eq!((trace.launches.len(), trace.warps.len(), lost(&trace)), (4, 16, 0));
 }
 
@@ -177,7 +176,7 @@ fn a_session_works_in_its_context_and_leaves_the_programs_current() {
     let second = current_context();
     assert_ne!(second, own);
     // It reads its records in its own context, and takes no module of another.
-    let trace = session.trace(&gpu.stream).expect("a trace");
+    let trace = session.trace().expect("a trace");
     assert_eq!((trace.warps.len(), current_context()), (BLOCKS as usize, second));
     foreign = Module::from_ptx(&gpu.ptx, &[]).expect("the module loads");
     let error = session.attach_also(&foreign, &gpu.ptx).expect_err("it is of another context");
@@ -213,6 +212,6 @@ fn a_session_works_in_its_context_and_leaves_the_programs_current() {
     assert_eq!(code, CUresult::CUDA_SUCCESS);
 
     // What the sessions held was released in their own context: the module is free for another.
-    let trace = attach().finish(&gpu.stream).expect("a trace");
+    let trace = attach().finish().expect("a trace");
     assert_eq!((trace.warps.len(), current_context()), (BLOCKS as usize, own));
 }

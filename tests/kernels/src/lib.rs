@@ -15,6 +15,11 @@
     ),
     feature(asm_experimental_arch)
 )]
+// Lints of a whole crate; `linted` denies the others.
+#![cfg_attr(
+    feature = "linted",
+    deny(future_incompatible, non_ascii_idents, rust_2021_compatibility, rust_2024_compatibility)
+)]
 
 #[cfg(feature = "abuse")]
 pub mod abuse;
@@ -32,6 +37,8 @@ pub mod collectives;
 pub mod declared;
 #[cfg(feature = "intrinsics")]
 pub mod intrinsics;
+#[cfg(feature = "linted")]
+pub mod linted;
 #[cfg(all(target_arch = "nvptx64", feature = "plain"))]
 pub mod plain;
 #[cfg(all(target_arch = "nvptx64", feature = "selected"))]

@@ -5,7 +5,7 @@ use cust::launch;
 use cust::memory::{DeviceBuffer, DevicePointer};
 use cust::module::Module;
 use cust::stream::{Stream, StreamFlags};
-use profiler_host::{Error, ModuleSession, ProfilerBuilder, Slots, Trace};
+use profiler_host::{Error, ProfilerBuilder, Session, Slots, Trace};
 
 use crate::graph::Graph;
 use crate::kernels::{Rounds, Shape, check_identity, kernel};
@@ -45,7 +45,7 @@ fn load(ptx: &str) -> Module {
     Module::from_ptx(ptx, &[]).expect("the module loads")
 }
 
-fn attach(module: &Module, builder: ProfilerBuilder) -> ModuleSession<'_> {
+fn attach(module: &Module, builder: ProfilerBuilder) -> Session<'_> {
     let profiler = builder.build().expect("the options");
     profiler.attach(module, ptx()).expect("a session")
 }
@@ -98,7 +98,7 @@ pub(crate) fn two_streams(_: Setting) {
         let stream = if launch % 2 == 0 { &gpu.stream } else { &other };
         launch_warps(&module, stream, launch + 1);
     }
-    let trace = session.finish(&gpu.stream).expect("a trace");
+    let trace = session.finish().expect("a trace");
     assert_eq!(check_all(&trace), (1..=u64::from(LAUNCHES)).collect::<Vec<_>>());
 
     let mut session = attach(&module, builder().slots(Slots::Linear));
@@ -108,7 +108,7 @@ pub(crate) fn two_streams(_: Setting) {
     assert!(matches!(error, Error::SeveralStreams), "{error}");
     assert!(error.to_string().contains(".slots(Slots::Claimed)"), "{error}");
     // What was recorded in the first stream stays.
-    assert_eq!(check_all(&session.finish(&gpu.stream).expect("a trace")), [3]);
+    assert_eq!(check_all(&session.finish().expect("a trace")), [3]);
 }
 
 /// Two modules in one session, one of them loaded twice.
@@ -132,7 +132,7 @@ pub(crate) fn two_modules(_: Setting) {
         // SAFETY: one number a thread.
         unsafe { launch!(other.thousand<<<GRID, BLOCK, 0, stream>>>(pointer)) }
             .expect("the launch");
-        let trace = session.finish(stream).expect("a trace");
+        let trace = session.finish().expect("a trace");
         assert_eq!(trace.launches.len(), 4);
         assert_eq!(check_all(&trace), [1, 2, 3]);
     }
@@ -148,7 +148,7 @@ pub(crate) fn module_reloaded(_: Setting) {
         let session = attach(&module, builder().max_warps(WARPS));
         launch_warps(&module, &gpu.stream, rounds);
         launch_warps(&without, &gpu.stream, 9);
-        let trace = session.finish(&gpu.stream).expect("a trace");
+        let trace = session.finish().expect("a trace");
         assert_eq!(check_all(&trace), [u64::from(rounds)]);
     }
 }
@@ -165,7 +165,7 @@ pub(crate) fn two_sessions(_: Setting) {
         let (earlier, later) = if first_ends_first { (one, two) } else { (two, one) };
         let expected = if first_ends_first { [3, 4] } else { [4, 3] };
         for (session, rounds) in [earlier, later].into_iter().zip(expected) {
-            assert_eq!(check_all(&session.finish(&gpu.stream).expect("a trace")), [rounds]);
+            assert_eq!(check_all(&session.finish().expect("a trace")), [rounds]);
         }
     }
 }
@@ -187,7 +187,7 @@ pub(crate) fn graph_replays(_: Setting) {
     for replay in 0..REPLAYS {
         graph.launch(if replay % 3 == 2 { &other } else { &gpu.stream });
     }
-    let trace = session.finish(&gpu.stream).expect("a trace");
+    let trace = session.finish().expect("a trace");
     assert_eq!(check_all(&trace), [5; REPLAYS as usize]);
     assert_eq!(trace.launches.len(), 2 * REPLAYS as usize);
     for name in ["warp_cycles", "warps_leave"] {
@@ -215,5 +215,5 @@ pub(crate) fn module_without_annotations(_: Setting) {
     // Neither attempt leaves anything behind.
     let session = attach(&annotated, builder());
     launch_warps(&annotated, &gpu.stream, 2);
-    assert_eq!(check_all(&session.finish(&gpu.stream).expect("a trace")), [2]);
+    assert_eq!(check_all(&session.finish().expect("a trace")), [2]);
 }

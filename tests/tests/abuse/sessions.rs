@@ -133,7 +133,7 @@ pub(crate) fn refused_launches(setting: Setting) {
                 unsafe { launch!(session, kernels::warp_cycles<<<grid, block>>>(nothing, 3, 0)) };
             let error = refused.expect_err("no such shape");
             let right = match &error {
-                Error::Cuda(failure) => failure.reason.contains("CUDA_ERROR_INVALID_VALUE"),
+                Error::Cuda { reason, .. } => reason.contains("CUDA_ERROR_INVALID_VALUE"),
                 Error::Emulator(_) => !setting.is_gpu(),
                 _ => false,
             };

@@ -60,7 +60,7 @@ ptx_test! {
             assert!(
                 made == carried,
                 "{} differs from line {differs:?} on: `cargo xtask calibration-ptx` writes it anew",
-                module.name
+                module.file
             );
         }
     }

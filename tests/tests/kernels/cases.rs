@@ -252,7 +252,7 @@ fn a_kernel_lasts_as_long_as_events_say() {
             end.synchronize().expect("the kernel ran");
             events_ns.push(f64::from(end.elapsed_time_f32(&begin).expect("two events")) * 1e6);
         }
-        let trace = session.finish(&stream).expect("a trace");
+        let trace = session.finish().expect("a trace");
         assert_eq!(
             (trace.launches.len(), trace.lost()),
             (launches * TIMES, 0),
@@ -302,7 +302,7 @@ fn two_launches_in_two_streams_wait_for_each_other() {
             }
             .expect("the launch");
         }
-        let trace = session.finish(&streams[0]).expect("a trace");
+        let trace = session.finish().expect("a trace");
         assert_eq!((trace.launches.len(), trace.lost()), (2, 0), "{}", trace.diagnostics);
         if patience == 0 {
             continue;
@@ -359,7 +359,7 @@ fn kernels_of_other_versions_are_not_attached_to() {
         // Nothing listens to this one, which records nothing.
         // SAFETY: as above.
         unsafe { launch!(other.by_warp<<<1, 64, 0, stream>>>(output, 3)) }.expect("the launch");
-        let trace = session.finish(&stream).expect("a trace");
+        let trace = session.finish().expect("a trace");
         assert_eq!((trace.launches.len(), trace.recorded(), trace.lost()), (1, 6, 0));
     }
 }

@@ -23,25 +23,7 @@ fn errors() -> Vec<(&'static str, Box<dyn Error>)> {
         ),
         ("profiler-build ProcessError", Box::new(profiler_build::ProcessError::AlreadyProcessed)),
         ("profiler-emulator LaunchError", Box::new(profiler_emulator::LaunchError::Stopped)),
-        ("profiler-host CalibrationError", Box::new(profiler_host::CalibrationError::Lost(1))),
-        ("profiler-host CapacityError", Box::new(profiler_host::CapacityError::Unfinished(1))),
-        (
-            "profiler-host CudaFailure",
-            Box::new(profiler_host::CudaFailure {
-                doing: "reading",
-                reason: "no reason".to_owned(),
-            }),
-        ),
         ("profiler-host Error", Box::new(profiler_host::Error::NoPtx)),
-        ("profiler-host OptionsError", Box::new(profiler_host::OptionsError::NoWarps)),
-        (
-            "profiler-host UnknownBackend",
-            Box::new(
-                "moon"
-                    .parse::<profiler_host::BackendChoice>()
-                    .expect_err("there is no such back end"),
-            ),
-        ),
         ("profiler-parquet WriteError", Box::new(profiler_parquet::WriteError::Io(io()))),
         (
             "profiler-trace CaptureDamage",

@@ -45,9 +45,9 @@ fn the_gpu_keeps_what_a_graph_recorded_before_a_replay_failed() {
     host.in_span("wait", || stream.synchronize()).expect_err("the third one fails");
 
     // Whatever the session is asked for next, it says so, and has the records.
-    let error = session.reset(stream).expect_err("the kernel failed");
+    let error = session.reset().expect_err("the kernel failed");
     assert!(error.salvaged().is_some(), "{error}");
-    let error = session.finish(stream).expect_err("the kernel failed");
+    let error = session.finish().expect_err("the kernel failed");
     let Error::KernelFailed { code, .. } = &error else { panic!("{error}") };
     let said = error.to_string();
     assert!(said.contains("Error::salvaged has them (of 1 module, "), "{said}");

@@ -21,7 +21,7 @@ use back_ends::on_both_back_ends;
 use profiler_host::{Backend, BackendChoice, Profiler, launch};
 use profiler_trace::{SiteTable, Trace};
 use support::{entry, ptx_test};
-use test_kernels_linted as kernels;
+use test_kernels::linted as kernels;
 
 const PTX: Option<&str> = profiler_host::include_ptx!("linted");
 

@@ -15,9 +15,7 @@ use cust::memory::{CopyDestination, DeviceBuffer};
 use cust::module::Module;
 use cust::stream::{Stream, StreamFlags};
 use graph::Graph;
-use profiler_host::{
-    Backend, BackendChoice, ModuleSession, Profiler, ProfilerBuilder, Slots, Trace,
-};
+use profiler_host::{Backend, BackendChoice, Profiler, ProfilerBuilder, Session, Slots, Trace};
 use profiler_wire::descriptor::FLAG_CLAIMED;
 use test_kernels::strategies as kernels;
 
@@ -182,7 +180,7 @@ impl Gpu {
         }
     }
 
-    fn attach(&self, builder: ProfilerBuilder) -> ModuleSession<'_> {
+    fn attach(&self, builder: ProfilerBuilder) -> Session<'_> {
         builder.build().expect("options").attach(&self.module, self.ptx).expect("a session")
     }
 
@@ -223,7 +221,7 @@ fn a_thousand_launches_in_two_streams() {
         };
         gpu.launch_by_warp(stream, output, rounds_of_launch(launch));
     }
-    check_a_thousand_launches(&session.finish(&gpu.stream).expect("a trace"));
+    check_a_thousand_launches(&session.finish().expect("a trace"));
     assert_eq!(contents(&gpu.output), [rounds_of_launch(998); (GRID * BLOCK) as usize]);
     assert_eq!(contents(&other_output), [rounds_of_launch(999); (GRID * BLOCK) as usize]);
 }
@@ -250,7 +248,7 @@ fn replays_of_a_graph_are_told_apart() {
     for _ in 0..3 {
         graph.launch(&gpu.stream);
     }
-    let trace = session.finish(&gpu.stream).expect("a trace");
+    let trace = session.finish().expect("a trace");
     nothing_lost(&trace);
     // Lane l of `by_thread` goes through 2 + l rounds.
     let expected = [("by_thread", (2..34).sum::<u64>()), ("by_warp", 5)];
@@ -280,7 +278,7 @@ fn two_modules_in_one_session() {
         // SAFETY: one number a thread.
         unsafe { launch!(other.thousand<<<GRID, BLOCK, 0, stream>>>(output)) }.expect("the launch");
     }
-    let trace = session.finish(stream).expect("a trace");
+    let trace = session.finish().expect("a trace");
     nothing_lost(&trace);
     let recorded = |kernel: &str| -> Vec<u64> {
         rounds(&trace)[kernel].iter().map(|launch| launch.2).collect()
@@ -309,7 +307,7 @@ fn attached_dropped_and_attached_again() {
         gpu.launch_by_warp(&gpu.stream, &gpu.output, 8);
         let session = gpu.attach(builder().records_per_warp(records).max_warps(WARPS));
         gpu.launch_by_warp(&gpu.stream, &gpu.output, 1);
-        let trace = session.finish(&gpu.stream).expect("a trace");
+        let trace = session.finish().expect("a trace");
         nothing_lost(&trace);
         assert_eq!((trace.launches.len(), trace.recorded()), (1, u64::from(WARPS)));
         assert_eq!(contents(&gpu.output), [1; (GRID * BLOCK) as usize]);

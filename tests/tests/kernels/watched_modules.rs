@@ -61,7 +61,7 @@ fn launches_wait_for_no_kernel() {
             done.send(()).expect("who waits is there");
             assert!(status == EventStatus::NotReady, "{slots:?}: the first kernel has ended");
         });
-        let trace = session.finish(stream).expect("a trace");
+        let trace = session.finish().expect("a trace");
         assert_eq!(trace.launches.len() as u32, count + 1, "{}", trace.diagnostics);
         assert_eq!(trace.lost(), 0, "{}", trace.diagnostics);
     }
@@ -135,7 +135,7 @@ fn a_replayed_graph_is_watched() {
         assert_eq!(trace.diagnostics.count(Kind::KernelRunning), 1, "{}", trace.diagnostics);
         stream.synchronize().expect("the replay ended");
     }
-    let trace = session.finish(&gpu.stream).expect("a trace");
+    let trace = session.finish().expect("a trace");
     assert_eq!(launches(&trace), all(REPLAYS), "{}", trace.diagnostics);
     assert_eq!(trace.lost(), 0, "{}", trace.diagnostics);
     let grids: BTreeSet<(&str, u64)> = (trace.launches.iter())
@@ -167,7 +167,7 @@ fn several_modules_in_one_session_are_watched() {
         gpu.waits(second, stream, &flag);
         let expected = [("steps", 0, Left), ("waits", 0, Within)];
         flag.raise_after(|| wait_for(&watch, || (), |trace| launches(trace) == expected));
-        let trace = session.finish(stream).expect("a trace");
+        let trace = session.finish().expect("a trace");
         let expected = [("by_warp", 0, Left), ("steps", 0, Left), ("waits", 0, Left)];
         assert_eq!(launches(&trace), expected, "{slots:?}: {}", trace.diagnostics);
         // What is in device memory cannot be watched; who watches knows the others only.

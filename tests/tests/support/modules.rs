@@ -6,7 +6,7 @@ use cust::memory::{DeviceBuffer, DevicePointer};
 use cust::module::Module;
 use cust::stream::{Stream, StreamFlags};
 use profiler_host::trace::Warp;
-use profiler_host::{BackendChoice, Error, ModuleSession, Profiler, ProfilerBuilder, Trace};
+use profiler_host::{BackendChoice, Error, Profiler, ProfilerBuilder, Session, Trace};
 use test_kernels::watched as kernels;
 
 use super::flag::Flag;
@@ -59,7 +59,7 @@ impl Gpu {
     }
 
     /// A session of all modules. It cannot be watched before one that can be is among them.
-    pub(crate) fn attach(&self, builder: ProfilerBuilder) -> ModuleSession<'_> {
+    pub(crate) fn attach(&self, builder: ProfilerBuilder) -> Session<'_> {
         let profiler = builder.build().expect("the options");
         let [first, second] = &self.watched;
         let mut session =

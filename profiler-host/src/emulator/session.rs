@@ -1,0 +1,170 @@
+//! A session on the emulator.
+
+use std::sync::Arc;
+
+use profiler_device::DescriptorPtr;
+use profiler_emulator::LaunchError;
+use profiler_trace::{Capture, CaptureEnd, ClockPair, DeviceInfo};
+use profiler_wire::descriptor;
+
+use super::{EmulatedDevice, executed_sites, no_session};
+use crate::arrays::Arrays;
+use crate::error::Error;
+use crate::host_memory::HostMemory;
+use crate::host_spans::HostLog;
+use crate::launch::{Kernel, Shape};
+use crate::layout::Layout;
+use crate::live::{LiveArrays, WatchedHost, WatchedModule};
+use crate::options::{LaneBuffers, Options, Slots};
+
+/// Runs kernels and records what they emit.
+#[derive(Debug)]
+pub(crate) struct EmulatorSession<'b> {
+    device: &'b EmulatedDevice,
+    arrays: Arrays,
+    memory: Arc<HostMemory>,
+    /// Whether a kernel failed since the last reset.
+    failed: bool,
+    /// The descriptor's place, where it is the session's own.
+    own_descriptor: Option<HostMemory>,
+    host: Option<HostLog>,
+}
+
+/// Whether a launch that failed had begun to run.
+fn has_begun(error: &Error) -> bool {
+    let Error::Emulator(error) = error else { return false };
+    use LaunchError::{Deadlock, Livelock, Panic, Stopped};
+    matches!(error, Panic { .. } | Deadlock { .. } | Livelock { .. } | Stopped)
+}
+
+impl<'b> EmulatorSession<'b> {
+    pub(crate) fn new(device: &'b EmulatedDevice, options: &Options) -> Result<Self, Error> {
+        let lanes = options.lane_buffers != LaneBuffers::Never;
+        let claimed = options.slots == Slots::Claimed;
+        let layout = Layout::new(options, lanes, claimed, device.emulator.sm_count())?;
+        let memory = Arc::new(HostMemory::zeroed(layout.bytes_to_allocate(), || layout.help())?);
+        let base = layout.base(memory.address());
+        let arrays = Arrays::new(options.clone(), layout, base);
+        arrays.prepare(&*memory)?;
+        let own_descriptor = options
+            .apart
+            .then(|| HostMemory::zeroed(descriptor::BYTES as u64, || arrays.layout.help()))
+            .transpose()?;
+        let host = options.host.clone().map(HostLog::new);
+        let mut session = Self { device, arrays, memory, failed: false, own_descriptor, host };
+        session.close();
+        Ok(session)
+    }
+
+    /// Sees to it that kernels that are given the descriptor past the session find no slot, and are
+    /// counted.
+    fn close(&mut self) {
+        let mut descriptor = self.arrays.descriptor;
+        descriptor.slot_base = self.arrays.closed_base();
+        if let Some(own) = &mut self.own_descriptor {
+            own.write(&descriptor.to_bytes());
+        }
+    }
+
+    /// # Safety
+    ///
+    /// What the kernel asks of its arguments.
+    pub(crate) unsafe fn launch<K: Kernel>(
+        &mut self,
+        name: &str,
+        shape: Shape,
+        kernel: K,
+        arguments: K::Arguments,
+    ) -> Result<(), Error> {
+        let start = self.read_both();
+        if let (Some(host), Some(start)) = (&self.host, start) {
+            host.read_both(start);
+        }
+        let mut descriptor = self.arrays.descriptor;
+        descriptor.slot_base = self.arrays.announce(shape.grid.0, shape.block.0);
+        let bytes = descriptor.to_bytes();
+        let constant = match &mut self.own_descriptor {
+            Some(own) => {
+                own.write(&bytes);
+                no_session()
+            }
+            None => Arc::from(bytes),
+        };
+        // SAFETY: the caller vouches for the arguments; the descriptor is that of arrays that live
+        // as long as the session.
+        let result = unsafe { self.device.launch(shape, kernel, arguments, constant) };
+        let end = self.read_both();
+        let is_refused = result.as_ref().is_err_and(|error| !has_begun(error));
+        if is_refused {
+            self.arrays.take_back();
+        } else {
+            self.failed |= result.is_err();
+            if let (Some(host), Some(start), Some(end)) = (&self.host, start, end) {
+                host.launched(name, start.host_ns);
+                host.read_both(end);
+            }
+        }
+        self.close();
+        result
+    }
+
+    /// What both clocks say, if anything is recorded of the host. The host makes both, so that they
+    /// agree.
+    fn read_both(&self) -> Option<ClockPair> {
+        let host_ns = self.host.as_ref()?.now_ns();
+        let device_ns = self.device.emulator.globaltimer(self.device.template.clock);
+        Some(ClockPair { host_ns, device_ns, uncertainty_ns: 0.0 })
+    }
+
+    pub(crate) fn descriptor(&self) -> DescriptorPtr {
+        let own = self.own_descriptor.as_ref();
+        DescriptorPtr::new(own.map_or(std::ptr::null(), |own| own.as_ptr().cast_const()))
+    }
+
+    pub(crate) fn device(&self) -> DeviceInfo {
+        self.device.info()
+    }
+
+    /// The module and the host's log for a view of the session.
+    pub(crate) fn watched(&self) -> (Vec<WatchedModule>, Option<WatchedHost>) {
+        let Arrays { layout, descriptor, .. } = &self.arrays;
+        let address = self.memory.address();
+        let live = LiveArrays::new(Arc::clone(&self.memory), address, layout, *descriptor, None);
+        let host = self.host.clone().map(|log| WatchedHost { log, clock: self.read_both() });
+        (vec![WatchedModule::Live(live)], host)
+    }
+
+    pub(crate) fn capture(&self) -> Result<Capture, Error> {
+        let sites = executed_sites()?;
+        Ok(Capture {
+            device: self.device.info(),
+            modules: vec![self.arrays.read_back(&*self.memory, sites)?],
+            end: if self.failed { CaptureEnd::Failed { code: 0 } } else { CaptureEnd::Finished },
+            host: self.host.as_ref().map(|host| host.capture(self.read_both())).unwrap_or_default(),
+            ..Capture::default()
+        })
+    }
+
+    pub(crate) fn reset(&mut self) -> Result<(), Error> {
+        let layout = &self.arrays.layout;
+        if Arc::get_mut(&mut self.memory).is_some() {
+            // Fresh memory is zero without being filled: most of the buffers were never touched.
+            let memory = HostMemory::zeroed(layout.bytes_to_allocate(), || layout.help())?;
+            self.memory = Arc::new(memory);
+        } else {
+            // Whoever watches looks there.
+            self.memory.zero_words();
+        }
+        let base = self.arrays.layout.base(self.memory.address());
+        self.arrays.reset_at(base);
+        self.arrays.prepare(&*self.memory)?;
+        self.failed = false;
+        self.host.iter().for_each(HostLog::reset);
+        self.close();
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+#[path = "linear_slots_tests.rs"]
+mod tests;

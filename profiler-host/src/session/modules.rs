@@ -1,0 +1,156 @@
+//! Sessions of modules that the program loaded through `cust`.
+
+use std::ffi::c_void;
+
+use cust::function::Function;
+use cust::module::Module;
+use cust::stream::Stream;
+
+use super::{On, Session};
+use crate::error::Error;
+use crate::export::Output;
+use crate::gpu::GpuSession;
+use crate::launch::{Extent, Shape};
+use crate::profiler::Profiler;
+
+impl Profiler {
+    /// Attaches a session to a loaded module. Every launch of its kernels is recorded until the session
+    /// ends. `ptx` is the text that the module was loaded from.
+    ///
+    /// The program launches as it always does, in any streams. Only with
+    /// [`Slots::Linear`](crate::Slots::Linear) it must announce each launch ([`Session::prepare`]). While
+    /// this runs, and while the session ends, no other thread may launch kernels of the module: some of
+    /// their records would be in the session.
+    ///
+    /// # Errors
+    ///
+    /// A context that is not the device's primary one, PTX without sites or of another version, a module that
+    /// is not of this PTX, another session on the same module, too little device memory.
+    pub fn attach<'m>(&self, module: &'m Module, ptx: &str) -> Result<Session<'m>, Error> {
+        let mut output = Output::new(&self.options);
+        let session = GpuSession::new(&self.options, module, ptx, false, &mut output.cost)?;
+        let apart = self.options.apart;
+        Ok(Session { on: On::Gpu(session), backend: None, apart, output })
+    }
+}
+
+/// Methods of sessions on a GPU. On the emulator they are an [`Error::WrongSession`].
+impl<'a> Session<'a> {
+    /// Attaches the session to one more module, with the same options. If the session measures the cost
+    /// of a record, the first module tells it, and the first one that has kernels with `buffer = host` the
+    /// cost of their records.
+    ///
+    /// # Errors
+    ///
+    /// See [`Profiler::attach`]; [`Error::OtherContext`] if the calling thread's context is not the
+    /// session's.
+    pub fn attach_also(&mut self, module: &'a Module, ptx: &str) -> Result<(), Error> {
+        match &mut self.on {
+            On::Gpu(session) => session.attach_also(module, ptx, &mut self.output.cost),
+            On::Emulator(_) => Err(wrong("attach_also")),
+        }
+    }
+
+    /// Announces a launch of this shape that follows in `stream`. Linear slots then move in stream order,
+    /// without waiting for the device. With claimed slots this does nothing. Every launch of a session
+    /// with linear slots must be announced, in its own shape. A CUDA graph's launches must be too, so it can
+    /// be replayed only with claimed slots.
+    ///
+    /// A launch that was not announced, or in another shape, overwrites the slots of the one announced
+    /// before it. If its records do not agree with that one's shape or place, reading back is an
+    /// [`Error::UnannouncedLaunch`]. A launch of exactly the same shape right after it replaces its records
+    /// and is not found out. If launches may be forgotten, claim slots.
+    ///
+    /// The launch takes slots in every module of the session, as it does not say whose kernel follows.
+    /// [`prepare_module`](Self::prepare_module) takes them in one.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::SeveralStreams`] with linear slots, if the last launch was in another stream.
+    pub fn prepare(
+        &mut self,
+        stream: &Stream,
+        grid: impl Into<Extent>,
+        block: impl Into<Extent>,
+    ) -> Result<(), Error> {
+        let shape = Shape::new(grid, block, 0);
+        let announced = self.gpu("prepare")?.announce(stream, shape, |_| true);
+        self.salvaging(announced)
+    }
+
+    /// [Announces](Self::prepare) a launch of a kernel of this module. It takes slots there alone.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::NotAttached`] if the session is not attached to the module; see
+    /// [`prepare`](Self::prepare).
+    pub fn prepare_module(
+        &mut self,
+        module: &Module,
+        stream: &Stream,
+        grid: impl Into<Extent>,
+        block: impl Into<Extent>,
+    ) -> Result<(), Error> {
+        let session = self.gpu("prepare_module")?;
+        if !session.is_attached_to(module) {
+            return Err(Error::NotAttached);
+        }
+        let shape = Shape::new(grid, block, 0);
+        let announced = session.announce(stream, shape, |attached| attached.is_of(module));
+        self.salvaging(announced)
+    }
+
+    /// [Announces](Self::prepare) a launch in the module of the kernel alone, and makes it. `cust`'s own
+    /// `launch!` after [`prepare`](Self::prepare) does the same, and checks the number of arguments.
+    ///
+    /// # Safety
+    ///
+    /// `arguments` must be pointers to values of the types of the kernel's parameters, in order,
+    /// and the values must be what the kernel asks for.
+    ///
+    /// # Errors
+    ///
+    /// See [`prepare`](Self::prepare); CUDA errors.
+    pub unsafe fn launch(
+        &mut self,
+        function: &Function<'_>,
+        shape: Shape,
+        stream: &Stream,
+        arguments: &mut [*mut c_void],
+    ) -> Result<(), Error> {
+        // SAFETY: the caller's.
+        let launched = unsafe { self.gpu("launch")?.launch(function, shape, stream, arguments) };
+        self.salvaging(launched)
+    }
+
+    /// Ends [`keep_clocks`](Self::keep_clocks) when `stream` comes to here: after the kernels that were
+    /// launched in it before. Waits for nothing.
+    ///
+    /// # Errors
+    ///
+    /// CUDA errors.
+    pub fn stop_clocks_after(&mut self, stream: &Stream) -> Result<(), Error> {
+        self.stop_clocks_in(Some(stream))
+    }
+
+    pub(super) fn stop_clocks_in(&mut self, stream: Option<&Stream>) -> Result<(), Error> {
+        match &mut self.on {
+            On::Gpu(session) => {
+                let stopped = session.stop_clocks(stream);
+                self.salvaging(stopped)
+            }
+            On::Emulator(_) => Ok(()),
+        }
+    }
+
+    fn gpu(&mut self, method: &'static str) -> Result<&mut GpuSession<'a>, Error> {
+        match &mut self.on {
+            On::Gpu(session) => Ok(session),
+            On::Emulator(_) => Err(wrong(method)),
+        }
+    }
+}
+
+fn wrong(method: &'static str) -> Error {
+    Error::WrongSession { method, of: "modules on a GPU (Profiler::attach)" }
+}
