@@ -5,7 +5,9 @@ mod completions;
 mod diff;
 mod export;
 mod info;
+mod instrument;
 mod report;
+mod sites;
 mod stats;
 mod timeline;
 
@@ -24,6 +26,8 @@ pub(crate) enum Command {
     Report(report::Arguments),
     Diff(diff::Arguments),
     Check(check::Arguments),
+    Sites(sites::Arguments),
+    Instrument(instrument::Arguments),
     Completions(completions::Arguments),
 }
 
@@ -37,6 +41,8 @@ pub(crate) fn run(command: Command, console: &Console) -> Result<Verdict, Error>
         Command::Report(arguments) => report::run(&arguments, console),
         Command::Diff(arguments) => diff::run(&arguments, console),
         Command::Check(arguments) => check::run(&arguments, console),
+        Command::Sites(arguments) => sites::run(&arguments),
+        Command::Instrument(arguments) => instrument::run(&arguments, console),
         Command::Completions(arguments) => completions::run(&arguments),
     }
 }

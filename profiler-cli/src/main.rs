@@ -8,6 +8,7 @@ mod arguments;
 mod command;
 mod console;
 mod exit;
+mod kernels;
 mod load;
 mod output;
 mod part;

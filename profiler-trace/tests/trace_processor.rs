@@ -46,8 +46,8 @@ fn with_diagnostics() -> (Trace, [&'static str; 2]) {
     let sentences = [
         "7 records did not fit the buffer of their warps. Build the profiler with \
          .records_per_warp(512) or more.",
-        "3 waits have no signal of the same name and key before them, so no arrow leads to them; \
-         check the keys, or give the session more room.",
+        "3 waits have no earlier signal of the same name and key; no arrow leads to them. Check the keys, or \
+         build the profiler with more records per warp.",
     ];
     (trace, sentences)
 }

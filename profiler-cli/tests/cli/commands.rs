@@ -30,7 +30,7 @@ fn info_shows_every_site_if_asked() {
                       half (src/kernel.rs:6:5)
             launch    0: gemm, grid 4, block 64, at 10 ns, 10.7 µs, 8 warps, 112 records
             launch    1: gemm, grid 4, block 64, at 20.01 µs, 10.7 µs, 8 warps, 112 records
-            warning[cost-exceeds-duration]: 144 times lay closer together than recording costs and were moved onto each other; regions this short are better measured in a loop.
+            warning[cost-exceeds-duration]: 144 times were closer to the time before than recording costs, and moved onto it. Measure regions this short in a loop.
             --- exit code 0
         "#]],
     );

@@ -12,6 +12,7 @@ fn the_examples_print_what_the_page_says() {
     folder.save("hosted.capture", &support::hosted());
     folder.save("slower.capture", &support::gemm(3));
     folder.save("lossy.capture", &support::lossy());
+    folder.write("wait.ptx", support::WAIT_PTX.as_bytes());
     let page = include_str!("../../../docs/cli.md");
     let mut written = String::new();
     let mut in_output = false;

@@ -6,6 +6,7 @@ mod docs;
 mod empty;
 mod endings;
 mod figures;
+mod kernels;
 mod launches;
 mod members;
 mod names;

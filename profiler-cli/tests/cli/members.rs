@@ -246,6 +246,17 @@ fn check_prints_what_the_page_says() {
 }
 
 #[test]
+fn sites_print_what_the_page_says() {
+    let folder = Folder::new();
+    folder.write("wait.ptx", support::WAIT_PTX.as_bytes());
+    folder
+        .write("wait.fatbin", include_bytes!("../../../profiler-ptx/tests/data/wait-zstd.fatbin"));
+    folder.write("odd.ptx", support::WAIT_PTX.replace("$again;", "$nowhere;").as_bytes());
+    let commands = ["wait.ptx", "wait.fatbin", "odd.ptx"].map(|file| format!("sites {file}"));
+    check("sites", &folder, &commands.each_ref().map(String::as_str));
+}
+
+#[test]
 fn diff_prints_what_the_page_says() {
     let commands = [
         "diff gemm.capture slower.capture --fail-above 5%",

@@ -142,9 +142,12 @@ fn timelines_say_where_times_of_several_warps_are_on_no_common_axis() {
         ),
         (
             "export gemm.capture --to perfetto",
-            "times of several warps are not on one axis any more",
+            "times of different warps are not on one axis any more",
         ),
-        ("export gemm.capture --to chrome", "times of several warps are not on one axis any more"),
+        (
+            "export gemm.capture --to chrome",
+            "times of different warps are not on one axis any more",
+        ),
     ] {
         let says = |words: &str| {
             let ran = folder.run(words);

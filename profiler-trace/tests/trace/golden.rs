@@ -376,7 +376,7 @@ fn a_descriptor_of_another_version_is_refused() {
     let trace = decode(&capture);
     assert!(trace.warps.is_empty());
     let said = trace.diagnostics.list[0].to_string();
-    assert!(said.contains("version is 9") && said.contains("reads version 1)"), "{said}");
+    assert!(said.contains("wire version 9") && said.contains("reads version 1)"), "{said}");
 }
 
 #[test]

@@ -99,7 +99,7 @@ fn of_a_region_with_a_track_or_its_value_in_its_record_the_begin_may_not_be_know
         let said = ambiguous(&trace).expect("the begin is not certain");
         assert_eq!(said.place.and_then(|place| place.unit), Some(1));
         let sentence = said.to_string();
-        for help in ["no track of their own", "a value of 32 bits in place of a shorter one"] {
+        for help in ["no track of their own", "a value of 32 bits instead of"] {
             assert!(sentence.contains(help), "{sentence}");
         }
         let trace = recorded(500);

@@ -312,7 +312,7 @@ fn tracks_beyond_what_a_record_holds_are_counted_and_called_so() {
     let found = beyond.diagnostics.get(Kind::TrackOutOfRange).expect("three are beyond");
     let first = Location { module: 0, slot: Some(0), lane: Some(0), unit: Some(0) };
     assert_eq!((found.count, found.place), (3, Some(first)));
-    assert!(found.to_string().starts_with("3 records or warps name a track whose number is above"));
+    assert!(found.to_string().starts_with("3 records or warps have a track number above"));
     let regions = &beyond.warps[0].regions;
     assert!(regions.iter().all(|region| region.track == Some(TRACK_BEYOND)), "{regions:?}");
     let text = timeline(&beyond);

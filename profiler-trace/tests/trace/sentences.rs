@@ -72,7 +72,7 @@ fn damage_says_where_it_is() {
     expect![[r#"
         bytes 10 to 19 of the file are damaged
         the file is truncated: it ends after 12 bytes, without an end mark
-        what follows the end mark, from byte 99 of the file on, was not read
+        the part after the end mark, from byte 99 of the file on, was not read
         a part of the counts of the other lanes of module 2 does not fit the metadata
         module 1: bytes 0 to 63 of the records of the other lanes are missing (of no slot)
         module 1: bytes 64 to 64 of the records of the other lanes are missing (slot 3)
@@ -105,12 +105,12 @@ fn a_capture_that_cannot_be_read_says_why_and_what_to_do() {
         the path of the capture is empty; name a file
         a.capture: this is no capture; give a file that a session wrote, such as NAME.capture of an example (a .pftrace or .json is made from a capture, and cannot be read back; what gzip packed, gunzip unpacks)
         the capture cannot be read: no disk
-        the file is empty: whatever was to write or copy the capture has not begun, or failed; see whether the disk is full, then copy the file again, or record it again
+        the file is empty: the program that writes or copies the capture has not begun, or failed; check whether the disk is full, then copy the file again, or record it again
         the capture has format version 9, this library reads version 1; read it with the version of the profiler that wrote it, or a later one
         the capture's records have wire version 9, this library reads version 1; read it with the version of the profiler that wrote it, or record it again
-        both copies of the capture's metadata are damaged or missing, so that nothing of it can be read; copy the file again, or record it again
+        both copies of the capture's metadata are damaged or missing, so nothing of it can be read; copy the file again, or record it again
           the file is truncated: it ends after 1 bytes, without an end mark
-          what follows the end mark, from byte 2 of the file on, was not read
+          the part after the end mark, from byte 2 of the file on, was not read
         the capture's metadata cannot be understood: no modules; read it with the version of the profiler that wrote it
     "#]].assert_eq(&said);
 }

@@ -24,6 +24,8 @@ fn errors() -> Vec<(&'static str, Box<dyn Error>)> {
         ("profiler-build ProcessError", Box::new(profiler_build::ProcessError::AlreadyProcessed)),
         ("profiler-emulator LaunchError", Box::new(profiler_emulator::LaunchError::Stopped)),
         ("profiler-host Error", Box::new(profiler_host::Error::NoPtx)),
+        ("profiler-ptx Error", Box::new(profiler_ptx::Error::NotPtx)),
+        ("profiler-ptx ImageError", Box::new(profiler_ptx::ImageError::NoPtx)),
         ("profiler-parquet WriteError", Box::new(profiler_parquet::WriteError::Io(io()))),
         (
             "profiler-trace CaptureDamage",

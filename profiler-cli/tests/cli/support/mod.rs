@@ -124,6 +124,32 @@ fn globaltimer(ticks: u64) -> u64 {
 
 /// Two launches of four blocks with two warps each, on two SMs: tiles of a load and a product, then
 /// an epilogue. Everything lasts `tick` times as long.
+/// A kernel that nobody annotated, as nvcc might have made it.
+pub(crate) const WAIT_PTX: &str = "\
+.version 8.0
+.target sm_90
+.address_size 64
+.file 1 \"src/turns.cu\"
+.visible .entry turns(.param .u64 out, .param .u32 count)
+{
+\t.reg .pred %p<2>;
+\t.reg .b32 %r<3>;
+\t.loc 1 4 5
+\tld.param.u32 %r1, [count];
+$again:
+\t.loc 1 6 9
+\tbar.sync 0;
+\t.loc 1 8 9
+\tcp.async.wait_group 0;
+\tadd.s32 %r1, %r1, -1;
+\tsetp.ne.s32 %p1, %r1, 0;
+\t@%p1 bra $again;
+\t.loc 1 11 5
+\tbar.sync 0;
+\tret;
+}
+";
+
 pub(crate) fn gemm(tick: u64) -> Capture {
     let mut module = SyntheticModule::new(Keep::First, 64);
     let kernel = module.site(SiteKind::Kernel, "gemm");

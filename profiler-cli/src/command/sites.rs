@@ -1,0 +1,112 @@
+//! `profiler sites`: the regions that kernels offer without annotations.
+
+use std::fmt::Write as _;
+
+use clap::{Args, ValueEnum};
+use profiler_ptx::{Kernel, Location};
+use serde_json::{Value, json};
+
+use crate::exit::{Error, Verdict};
+use crate::kernels::KernelArguments;
+use crate::output;
+
+const EXAMPLES: &str = "\
+Examples:
+  profiler sites softmax.ptx
+  profiler sites ./program --kernel gemm --budget 10
+  profiler sites kernels.fatbin --format json";
+
+/// List the regions that kernels offer without annotations
+///
+/// The list shows what `profiler instrument` records: loops, and waits for barriers, copies, mbarriers and
+/// matrix instructions. Neither a GPU nor the CUDA toolkit is needed.
+#[derive(Args, Debug)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Arguments {
+    #[command(flatten)]
+    input: KernelArguments,
+    /// The form of the list
+    #[arg(long, value_enum, default_value_t = Format::Text)]
+    format: Format,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Format {
+    /// A line for each region
+    Text,
+    /// One JSON document
+    Json,
+}
+
+pub(super) fn run(arguments: &Arguments) -> Result<Verdict, Error> {
+    let mut found = Vec::new();
+    for image in arguments.input.images()? {
+        let kernels = profiler_ptx::sites(&image.ptx, &arguments.input.options())
+            .map_err(|error| arguments.input.error(&error))?;
+        found.push((image.arch, kernels));
+    }
+    let names = found.iter().flat_map(|(_, kernels)| kernels).map(|kernel| kernel.name.as_str());
+    arguments.input.check_names(names)?;
+    match arguments.format {
+        Format::Text => output::print(&text(&found))?,
+        Format::Json => output::print_json(&format!("{:#}\n", json(&found)))?,
+    }
+    Ok(Verdict::Clean)
+}
+
+fn text(found: &[(u32, Vec<Kernel>)]) -> String {
+    let mut text = String::new();
+    // Writing to a String cannot fail.
+    for (arch, kernels) in found {
+        for kernel in kernels {
+            let target = if *arch == 0 { String::new() } else { format!(" (sm_{arch})") };
+            let _ = writeln!(text, "{}{target}", kernel.name);
+            if let Some(reason) = &kernel.reason {
+                let _ = writeln!(text, "  not recorded: {reason}");
+            }
+            for site in &kernel.sites {
+                let _ = writeln!(text, "  {}", site.name());
+            }
+            for it in &kernel.left_out {
+                let at = it.location.as_ref().map(|at| format!(" {at}")).unwrap_or_default();
+                let _ = writeln!(text, "  left out: {}{at}: {}", it.kind.name(), it.reason);
+            }
+        }
+    }
+    if text.is_empty() { "no kernel\n".to_owned() } else { text }
+}
+
+fn json(found: &[(u32, Vec<Kernel>)]) -> Value {
+    let place = |location: &Option<Location>| match location {
+        Some(Location { file, line, column }) => json!([file, line, column]),
+        None => json!([null, null, null]),
+    };
+    let region = |kind: &str, location: &Option<Location>| {
+        let place = place(location);
+        json!({ "kind": kind, "file": place[0], "line": place[1], "column": place[2] })
+    };
+    let kernel = |kernel: &Kernel| {
+        let sites = kernel.sites.iter().map(|site| {
+            let mut value = region(site.kind.name(), &site.location);
+            value["id"] = json!(site.id);
+            value["name"] = json!(site.name());
+            value
+        });
+        let left_out = kernel.left_out.iter().map(|it| {
+            let mut value = region(it.kind.name(), &it.location);
+            value["reason"] = json!(it.reason);
+            value
+        });
+        json!({
+            "name": kernel.name,
+            "reason": kernel.reason,
+            "sites": sites.collect::<Vec<_>>(),
+            "left_out": left_out.collect::<Vec<_>>(),
+        })
+    };
+    let module = |(arch, kernels): &(u32, Vec<Kernel>)| {
+        let arch = if *arch == 0 { None } else { Some(arch) };
+        json!({ "arch": arch, "kernels": kernels.iter().map(kernel).collect::<Vec<_>>() })
+    };
+    json!({ "schema": 1, "modules": found.iter().map(module).collect::<Vec<_>>() })
+}
