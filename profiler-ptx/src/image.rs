@@ -17,8 +17,8 @@ pub struct Image {
     pub ptx: String,
 }
 
-/// Why there is no PTX in a file.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+/// Why there is no PTX in a file. `Debug` is the text of `Display`, so that `main` may return it.
+#[derive(Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ImageError {
     /// Machine code alone.
@@ -40,6 +40,12 @@ pub enum ImageError {
         /// What is wrong.
         what: &'static str,
     },
+}
+
+impl std::fmt::Debug for ImageError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        std::fmt::Display::fmt(self, f)
+    }
 }
 
 const MAGIC: u32 = 0xba55_ed50;

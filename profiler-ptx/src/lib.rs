@@ -112,8 +112,8 @@ pub struct LeftOut {
     pub reason: String,
 }
 
-/// Why a module cannot be rewritten.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+/// Why a module cannot be rewritten. `Debug` is the text of `Display`, so that `main` may return it.
+#[derive(Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
     /// The text is not PTX.
@@ -142,6 +142,12 @@ pub enum Error {
     /// No place for variables.
     #[error("this PTX has no function")]
     NoHead,
+}
+
+impl std::fmt::Debug for Error {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        std::fmt::Display::fmt(self, f)
+    }
 }
 
 /// Puts records into the kernels of a module.
