@@ -143,7 +143,7 @@ impl Case {
         };
         // Words of buffers that are not there are refused.
         let builder = if self.session.lane_buffers {
-            builder.lane_buffers(LaneBuffers::Always).records_per_lane(1 * self.session.units_per_lane)
+            builder.lane_buffers(LaneBuffers::Always).records_per_lane(self.session.units_per_lane)
         } else {
             builder.lane_buffers(LaneBuffers::Never)
         };
@@ -151,7 +151,7 @@ impl Case {
             .block_stride(self.session.block_stride)
             .warp_mask(self.session.warp_mask)
             .max_warps(self.max_warps())
-            .records_per_warp(1 * self.session.units_per_warp)
+            .records_per_warp(self.session.units_per_warp)
             .keep(self.session.keep)
             .slots(self.session.slots)
     }

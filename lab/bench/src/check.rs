@@ -380,7 +380,9 @@ pub fn trace(trace: &Trace, plan: &Plan, expected: &Expected) -> Result<(), Stri
             // A ring has room for so many bodies, at least.
             let buffer = plan.words.map_or(0, |words| u64::from(words / plan.words_of_body()));
             if should && count < of_lane.min(buffer) {
-                return Err(format!("{place} lane {lane}: {count} regions in a buffer for {buffer}"));
+                return Err(format!(
+                    "{place} lane {lane}: {count} regions in a buffer for {buffer}"
+                ));
             }
             in_order(regions, of_lane - count, expected.recorded, u64::BITS)
                 .map_err(|wrong| format!("{place} lane {lane}: {wrong}"))?;

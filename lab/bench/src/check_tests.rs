@@ -6,7 +6,7 @@ use profiler_device::{profile_region, profiled};
 use profiler_host::trace::Region;
 use profiler_host::{Backend, BackendChoice, Keep, LaneBuffers, Profiler, launch};
 
-use super::{Expected, bytes_per_region, lane_buffers, trace};
+use super::{Expected, buffers, bytes_per_region, trace};
 use crate::schemes::{Escape, Format, Plan, Recorded, Recorders, RingMemory};
 
 const EXPECTED: Expected = Expected { warps: 2, blocks: 1, iterations: 32, recorded: 2 };
@@ -124,7 +124,7 @@ fn regions_of_one_word_and_of_two_pass() {
     // Of those that fit, those of an even number; all of the others' are of an odd one or even too.
     for (escape, words) in [(Escape::WhereLong, 64 + long), (Escape::EverySecond, 64 + 32 + 6)] {
         let (lane_buffer, format) = (written_escaping(escape, &times), Format::Escaping(escape));
-        assert_eq!(lane_buffers(&lane_buffer, BUFFER, format, &ONE_BUFFER), Ok(()), "{escape:?}");
+        assert_eq!(buffers(&lane_buffer, BUFFER, format, &ONE_BUFFER), Ok(()), "{escape:?}");
         let bytes = bytes_per_region(&lane_buffer, BUFFER, format, &ONE_BUFFER);
         assert_eq!(bytes, Ok((8 * words) as f64 / 64.0), "{escape:?}");
     }
@@ -136,8 +136,9 @@ fn regions_of_one_word_and_of_two_pass() {
 fn what_is_wrong_with_one_word_or_two_is_found() {
     let times = long_and_short();
     let (escape, format) = (Escape::WhereLong, Format::Escaping(Escape::WhereLong));
-    let wrong =
-        |lane_buffer: &[u8], format| lane_buffers(lane_buffer, BUFFER, format, &ONE_BUFFER).expect_err("it is wrong");
+    let wrong = |lane_buffer: &[u8], format| {
+        buffers(lane_buffer, BUFFER, format, &ONE_BUFFER).expect_err("it is wrong")
+    };
     let whole = written_escaping(escape, &times);
     // The first of the long ones, after four words.
     let mut cut = whole.clone();
@@ -155,7 +156,7 @@ fn what_is_wrong_with_one_word_or_two_is_found() {
     swapped.swap(10, 12);
     let found = wrong(&written_escaping(escape, &swapped), format);
     assert!(found.contains("is out of order"), "{found}");
-    let found = lane_buffers(&whole[..64], 64, format, &ONE_BUFFER).expect_err("cut off");
+    let found = buffers(&whole[..64], 64, format, &ONE_BUFFER).expect_err("cut off");
     assert!(found.contains("lies after the buffer"), "{found}");
 }
 
@@ -177,7 +178,7 @@ const IN_BUFFERS: [Format; 12] = [
 #[test]
 fn whole_buffers_pass() {
     for format in IN_BUFFERS {
-        assert_eq!(lane_buffers(&written(format), BUFFER, format, &EXPECTED), Ok(()), "{format:?}");
+        assert_eq!(buffers(&written(format), BUFFER, format, &EXPECTED), Ok(()), "{format:?}");
     }
 }
 
@@ -192,7 +193,7 @@ fn a_missing_region_is_found_in_every_format() {
             _ => 0,
         };
         bytes[BUFFER + head..BUFFER + head + 20 * bytes_per_region].fill(0);
-        let wrong = lane_buffers(&bytes, BUFFER, format, &EXPECTED).expect_err("regions are missing");
+        let wrong = buffers(&bytes, BUFFER, format, &EXPECTED).expect_err("regions are missing");
         assert!(wrong.starts_with("warp 1 of the grid: region "), "{format:?}: {wrong}");
     }
 }
@@ -204,12 +205,13 @@ fn one_region_too_many_is_found() {
     {
         let mut bytes = written(format);
         write(&mut bytes[..BUFFER], format, 64, 0);
-        let wrong = lane_buffers(&bytes, BUFFER, format, &EXPECTED).expect_err("there is one more");
+        let wrong = buffers(&bytes, BUFFER, format, &EXPECTED).expect_err("there is one more");
         assert!(wrong.contains("after the last region is written"), "{format:?}: {wrong}");
     }
     let mut bytes = written(Format::Slices);
     bytes[0] = 65;
-    let wrong = lane_buffers(&bytes, BUFFER, Format::Slices, &EXPECTED).expect_err("the counter is wrong");
+    let wrong =
+        buffers(&bytes, BUFFER, Format::Slices, &EXPECTED).expect_err("the counter is wrong");
     assert_eq!(wrong, "warp 0 of the grid: its counter says 65 regions, not 64");
 }
 
@@ -220,7 +222,7 @@ fn regions_out_of_order_are_found() {
     // The fifth region again where the seventh was; both have the same number.
     put(&mut bytes, 2 * 6, pack(BEGIN, 1, start - 20));
     put(&mut bytes, 2 * 6 + 1, pack(END, 0, end - 20));
-    let wrong = lane_buffers(&bytes, BUFFER, Format::Range16, &EXPECTED).expect_err("out of order");
+    let wrong = buffers(&bytes, BUFFER, Format::Range16, &EXPECTED).expect_err("out of order");
     assert!(wrong.contains("region 6 is out of order"), "{wrong}");
 }
 
@@ -234,9 +236,10 @@ fn a_counter_of_the_grid_counts_all_warps() {
         put(&mut bytes[BUFFER..], 2 * index, pack(BEGIN, number(region), start));
         put(&mut bytes[BUFFER..], 2 * index + 1, pack(END, warp, end));
     }
-    assert_eq!(lane_buffers(&bytes, BUFFER, Format::GridCounter, &EXPECTED), Ok(()));
+    assert_eq!(buffers(&bytes, BUFFER, Format::GridCounter, &EXPECTED), Ok(()));
     put(&mut bytes[BUFFER..], 1, pack(END, 1, times(0).1));
-    let wrong = lane_buffers(&bytes, BUFFER, Format::GridCounter, &EXPECTED).expect_err("of another warp");
+    let wrong =
+        buffers(&bytes, BUFFER, Format::GridCounter, &EXPECTED).expect_err("of another warp");
     assert_eq!(wrong, "warp 0 has 63 regions");
 }
 
@@ -292,7 +295,7 @@ fn plan(keep: Keep, words: Option<u32>) -> Plan {
 fn run(plan: &Plan, kernel: fn(u32), iterations: u32) -> profiler_host::Trace {
     let backend = Backend::choose(BackendChoice::Emulator, None).expect("the emulator");
     let profiler = Profiler::builder()
-        .records_per_warp(plan.words.unwrap_or(4096))
+        .records_per_warp(plan.words.unwrap_or(4096) / 2)
         .lane_buffers(LaneBuffers::Never)
         .keep(plan.keep)
         .build()

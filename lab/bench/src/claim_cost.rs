@@ -366,7 +366,6 @@ fn rate_mhz([cycles, nanoseconds]: [u64; NUMBERS]) -> Result<f64, String> {
 
 /// A session whose slots warps claim.
 struct Claims<'g> {
-    gpu: &'g Gpu,
     session: Session<'g>,
     slot_count: u32,
     /// The first slot of the pool.
@@ -388,7 +387,7 @@ impl<'g> Claims<'g> {
         let descriptor =
             descriptor.ok_or_else(|| Error::Check("the session has no shards".to_owned()))?;
         let (slot_count, pool_start) = (descriptor.slot_count, u64::from(descriptor.pool_start));
-        Ok(Self { gpu, session, slot_count, pool_start })
+        Ok(Self { session, slot_count, pool_start })
     }
 
     /// The launches of one session; gives what was written by the first and by the last.

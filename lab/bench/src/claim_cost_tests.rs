@@ -83,7 +83,7 @@ fn a_line_says_cycles_nanoseconds_and_round_trips() {
     let points = measured().points(BLOCKS);
     assert_eq!(
         row(point(&points, Wait::Claim, "after a barrier")),
-        "claim                  1 x   64 claimed slot                 after a barrier mean 345 cycles \
+        "claim                  1 x   64 claimed slot                 after a barrier  mean 345 cycles \
          (177 ns), median 345 (177), longest 360 (185), 1.15 round trips, 50 % of the pool"
     );
     let atomic = row(point(&points, Wait::ROUND_TRIP, "at entry"));

@@ -241,12 +241,12 @@ fn compared(mut points: Vec<LaunchPoint>) -> Vec<LaunchPoint> {
 
 /// Options of a session for so many launches of this shape.
 fn profiler(slots: Slots, blocks: Blocks, launches: u32) -> Result<Profiler, profiler_host::Error> {
-    Ok(Profiler::builder()
+    Profiler::builder()
         .records_per_warp(WORDS / 2)
         .slots(slots)
         .lane_buffers(LaneBuffers::Never)
         .for_grid(blocks.count, blocks.threads(), launches)?
-        .build()?)
+        .build()
 }
 
 /// What a variant's launches need.

@@ -378,10 +378,9 @@ mod tests {
         // A warp's region: 32 bytes, four an iteration.
         assert_eq!(iterations(combinations(), "warp-cycles-region-host", 8), 1024);
         assert_eq!(iterations(combinations(), "warp-cycles-region-host", 32), 256);
-        // Lanes share it.
-        assert_eq!(iterations(combinations(), "thread-cycles-region-host", 8), 1024);
-        assert_eq!(iterations(combinations(), "thread-cycles-value-host", 32), 170);
-        assert_eq!(iterations(combinations(), "thread-cycles-mark-host", 32), 512);
+        // Each lane stores its own.
+        assert_eq!(iterations(combinations(), "thread-cycles-region-host", 1), 256);
+        assert_eq!(iterations(combinations(), "thread-cycles-region-host", 8), 32);
     }
 
     #[test]

@@ -338,7 +338,11 @@ pub const SCHEMES: &[Scheme] = &[
     buffers("global-two-8B-branched", "global-two-8b-branched", Format::TwoWords),
     buffers("shared-ring-16B-all-lanes", "shared-ring-16b-all-lanes", Format::Ring16),
     buffers("shared-ring-16B-predicated", "shared-ring-16b-predicated", Format::Ring16),
-    buffers("shared-ring-16B-apart", "shared-ring-16b-apart", Format::RingTagged(RingMemory::Static)),
+    buffers(
+        "shared-ring-16B-apart",
+        "shared-ring-16b-apart",
+        Format::RingTagged(RingMemory::Static),
+    ),
     buffers(
         "shared-ring-16B-apart-dynamic",
         "shared-ring-16b-apart-dynamic",

@@ -32,10 +32,6 @@ pub const RESULTS: &str = "lab/measurements/record-cost.jsonl";
 pub const TEXTS: [&str; 2] = ["README.md", "lab/measurements/record-cost.md"];
 /// The text that shows the table of every combination, likewise.
 pub const COMBINATIONS_TEXT: &str = "lab/measurements/record-combinations.md";
-/// The committed results of those in memory of the GPU, likewise.
-pub const COMBINATIONS_RESULTS: &str = "lab/measurements/record-combinations.jsonl";
-/// The committed results of those in memory of the host, likewise.
-pub const HOST_COMBINATIONS_RESULTS: &str = "lab/measurements/record-combinations-host.jsonl";
 /// The picture, likewise.
 pub const PICTURE: &str = "docs/images/record-cost.svg";
 

@@ -2,13 +2,12 @@
 
 use std::path::Path;
 
+use profiler_bench::plot;
 use profiler_bench::point::Point;
 use profiler_bench::results::Results;
 use profiler_bench::table::{
-    COMBINATIONS_RESULTS, COMBINATIONS_TEXT, Extent, HOST_COMBINATIONS_RESULTS, PICTURE, RESULTS,
-    TEXTS, insert, picture, table, texts,
+    COMBINATIONS_TEXT, Extent, PICTURE, RESULTS, TEXTS, insert, picture, table, texts,
 };
-use profiler_bench::{plot, schemes};
 
 fn root() -> &'static Path {
     Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."))
@@ -189,7 +188,11 @@ fn events_say_what_loops_say(results: &Results) {
             panic!("{} lacks a time: {point:?}", point.scheme);
         };
         // Over the bus a launch has fewer iterations, and a region takes thousands of cycles.
-        let allowed = if point.scheme.contains("host") { 20.0 + 0.02 * longest } else { 5.0 };
+        let allowed = if point.scheme.contains("host") {
+            20.0 + 0.02 * longest
+        } else {
+            5.0 + 0.05 * longest
+        };
         assert!(
             (kernel - longest).abs() <= allowed,
             "{} of {} warps, {} FMAs: {kernel:.1} cycles by events, {longest:.1} of its longest warp",
@@ -218,22 +221,7 @@ fn what_is_committed_is_of_the_committed_results() {
         let made = insert(&committed, &results).expect(text);
         assert!(made == committed, "{text} is not of {RESULTS}: {help}");
     }
-    let committed = std::fs::read_to_string(root().join(COMBINATIONS_TEXT)).expect("a text");
-    let [global, host] = [COMBINATIONS_RESULTS, HOST_COMBINATIONS_RESULTS].map(|file| {
-        let combinations = Results::read(&root().join(file)).expect(file);
-        let made = insert(&committed, &combinations).expect(COMBINATIONS_TEXT);
-        let help = format!("run `cargo lab cost-table {file}`");
-        assert!(made == committed, "{COMBINATIONS_TEXT} is not of {file}: {help}");
-        combinations
-    });
-    let all = || schemes::combinations().iter().map(|scheme| scheme.name);
-    let [in_global, in_host] =
-        ["-global", "-host"].map(|buffer| all().filter(move |name| name.ends_with(buffer)));
-    assert_eq!(global.schemes(), in_global.collect::<Vec<_>>(), "{COMBINATIONS_RESULTS}");
-    assert_eq!(host.schemes(), in_host.collect::<Vec<_>>(), "{HOST_COMBINATIONS_RESULTS}");
-    for results in [&results, &global, &host] {
-        events_say_what_loops_say(results);
-    }
+    events_say_what_loops_say(&results);
     let picture = std::fs::read_to_string(root().join(PICTURE)).expect(PICTURE);
     assert!(picture == plot::svg(&results).expect("a picture"), "{PICTURE} is not: {help}");
 }

@@ -8,7 +8,7 @@
 use core::arch::asm;
 
 use crate::format::{FITS_MAX, escape_tag};
-use crate::forms::{Form, Buffer};
+use crate::forms::{Buffer, Form};
 use crate::instructions::{clock64, hold, lane};
 use crate::template::{Left, kernels};
 

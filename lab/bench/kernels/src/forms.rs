@@ -440,7 +440,9 @@ impl TwoWordsBranched {
             if self.used < self.lane_buffer.bytes {
                 let word = format::pack(kind, number, clock64());
                 // SAFETY: within the buffer, which this lane alone writes.
-                unsafe { Global8All::store(true, self.lane_buffer.address + u64::from(self.used), word) };
+                unsafe {
+                    Global8All::store(true, self.lane_buffer.address + u64::from(self.used), word)
+                };
             }
             self.used += 8;
         }
@@ -503,7 +505,11 @@ impl Form for Gather {
             let index = self.records - WARP + self.lane;
             // SAFETY: the host gives buffers that take all records, and each lane has its own.
             unsafe {
-                Global16All::store(true, self.lane_buffer.address + 16 * u64::from(index), self.words)
+                Global16All::store(
+                    true,
+                    self.lane_buffer.address + 16 * u64::from(index),
+                    self.words,
+                )
             };
         }
     }

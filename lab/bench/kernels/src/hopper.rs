@@ -8,7 +8,7 @@ use profiler_kernel::{mbarrier, shared_array, tma};
 
 use crate::WARP;
 use crate::format::RING_RECORDS;
-use crate::forms::{Cursor, Form, Range, Ring, Buffer, Words};
+use crate::forms::{Buffer, Cursor, Form, Range, Ring, Words};
 use crate::instructions::{Shared16All, clock64, lane, thread};
 use crate::template::{Left, kernels};
 
@@ -65,9 +65,9 @@ impl Cursor for BulkRing {
 
     #[inline(always)]
     fn leave<const BYTES: u32>(self) -> u32 {
-        let Self(Ring { buffer, base, .. }) = self;
+        let Self(Ring { lane_buffer, base, .. }) = self;
         // SAFETY: the warp's own ring and buffer, which are as large.
-        unsafe { copy_in_bulk(buffer.address, base, RING_RECORDS * BYTES, || ()) }
+        unsafe { copy_in_bulk(lane_buffer.address, base, RING_RECORDS * BYTES, || ()) }
     }
 }
 

@@ -3,7 +3,7 @@
 
 use crate::WARP;
 use crate::format::{self, SM_PROFILER_BYTES, SM_PROFILER_HEAD};
-use crate::forms::{Form, HighHalves, Buffer};
+use crate::forms::{Buffer, Form, HighHalves};
 use crate::instructions::{
     Global8All, Global8Leader, Global16All, Store, atomic_add, block, clock64, fence_block,
     fence_block_sequential, globaltimer, globaltimer_low, lane, load, load_u32, multiprocessor,

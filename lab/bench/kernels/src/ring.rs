@@ -7,7 +7,7 @@ use core::arch::asm;
 use core::marker::PhantomData;
 
 use crate::format::{RING_RECORDS, tagged_upper};
-use crate::forms::{Cursor as _, Form, Ring, Buffer};
+use crate::forms::{Buffer, Cursor as _, Form, Ring};
 use crate::instructions::{clock64, lane};
 use crate::template::{Left, kernels};
 

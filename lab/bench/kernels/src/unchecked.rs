@@ -12,7 +12,7 @@
 use core::arch::asm;
 
 use crate::format::tagged_upper;
-use crate::forms::{Form, Buffer};
+use crate::forms::{Buffer, Form};
 use crate::instructions::{clock64, hold, lane};
 use crate::template::{Left, kernels, warp_of_grid};
 

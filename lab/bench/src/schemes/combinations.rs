@@ -110,7 +110,7 @@ mod tests {
                 Recorders::Thread,
                 Recorded::RegionWithValue,
                 Keep::Last,
-                Some(RING_WORDS),
+                Some(LANE_RING_WORDS),
             ),
             (
                 "thread-cycles-mark-host",
@@ -118,7 +118,7 @@ mod tests {
                 Recorders::Thread,
                 Recorded::Mark,
                 Keep::Last,
-                Some(RING_WORDS),
+                Some(LANE_RING_WORDS),
             ),
         ] {
             let scheme = combinations().iter().find(|scheme| scheme.name == name).expect(name);
