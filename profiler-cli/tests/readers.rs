@@ -209,7 +209,6 @@ fn progress_of_writing() -> Result<(), Failed> {
         ("stats -", "gathering statistics ", "synthetic, 132 SMs"),
         ("timeline -", "drawing ", "launch 0: kernel"),
         ("diff - it.capture", "gathering ", "side A: 1 capture"),
-        ("diff - it.capture", "comparing ", "side A: 1 capture"),
         ("stats - --show balance", "decoding ", "synthetic, 132 SMs"),
         ("stats - --show waits", "decoding ", "synthetic, 132 SMs"),
         ("stats - --show critical-path", "decoding ", "synthetic, 132 SMs"),
