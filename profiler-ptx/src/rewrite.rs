@@ -1,6 +1,7 @@
 //! Puts the chosen regions of a module's kernels into its text.
 
 use std::fmt::Write as _;
+use std::ops::Range;
 
 use profiler_wire::site::{FIXED_BYTES, ID_OFFSET, SiteEntry, SiteKind, fnv1a};
 use profiler_wire::{WIRE_VERSION, symbol};
@@ -15,17 +16,8 @@ use crate::{Error, Instrumented, Kernel, LeftOut, Options, Site, barrier, check,
 /// Directives that declare variables of a function.
 const DECLARATIONS: [&str; 4] = [".reg", ".shared", ".local", ".param"];
 
-/// Text to put in at a byte of the module; of two at one byte the first comes first.
-struct Insertion {
-    at: usize,
-    text: String,
-}
-
-/// Text to put in the place of a statement: the statement's number, and the text.
-struct Replacement {
-    at: std::ops::Range<usize>,
-    text: String,
-}
+/// Text to put in the place of a range of the module, which may be empty; of two at one byte the first comes first.
+type Edit = (Range<usize>, String);
 
 /// See [`crate::instrument`].
 pub(crate) fn instrument(text: &str, options: &Options) -> Result<Instrumented, Error> {
@@ -80,7 +72,7 @@ pub(crate) fn instrument(text: &str, options: &Options) -> Result<Instrumented, 
     for (id, entry) in (1..).zip(&entries) {
         variables += &variable(hash, id, entry);
     }
-    edits.insertions.push(Insertion { at: head, text: variables });
+    edits.insert(head, variables);
     edits.apply(text, &mut out);
     debug_assert_eq!(check::check(&out), Ok(()));
     Ok(Instrumented { text: out, kernels })
@@ -201,13 +193,18 @@ fn variable(hash: u64, id: u32, entry: &[u8]) -> String {
 /// What is put in, and what is replaced.
 #[derive(Default)]
 struct Edits {
-    insertions: Vec<Insertion>,
-    replacements: Vec<Replacement>,
+    edits: Vec<Edit>,
     /// Labels that were put in.
     labels: u32,
 }
 
 impl Edits {
+    fn insert(&mut self, at: usize, text: String) {
+        if !text.is_empty() {
+            self.edits.push((at..at, text));
+        }
+    }
+
     fn kernel(
         &mut self,
         module: &Module<'_>,
@@ -224,7 +221,7 @@ impl Edits {
             entry += &Runtime::declare(*id);
         }
         let body = &module.statements[function.body.start - 1];
-        self.insertions.push(Insertion { at: body.end(), text: entry + &passed(Point::Entry) });
+        self.insert(body.end(), entry + &passed(Point::Entry));
         let plain = format!("\n{PLAIN}:\n\t{{{}}}\n", plain_copy(module, function));
         for block in &graph.blocks {
             for index in block.statements.clone() {
@@ -233,7 +230,7 @@ impl Edits {
                 let barrier = numbered.iter().any(|(_, region)| region.barrier == Some(index));
                 let completion = if barrier { barrier::completion(statement) } else { None };
                 let after = completion.unwrap_or_default() + &after;
-                self.insertions.push(Insertion { at: statement.at, text: with_newline(before) });
+                self.insert(statement.at, with_newline(before));
                 if let Some(instruction) = Instruction::of(statement) {
                     match instruction.name() {
                         "bra" => self.detour(
@@ -254,27 +251,20 @@ impl Edits {
                         _ => {}
                     }
                 }
-                self.insertions.push(Insertion { at: statement.end(), text: after });
+                self.insert(statement.end(), after);
             }
         }
         let last = &module.statements[function.body.end - 1];
-        self.insertions.push(Insertion { at: last.end(), text: plain });
+        self.insert(last.end(), plain);
     }
 
     /// Lets those who jump by an instruction execute `text` first.
-    fn detour(
-        &mut self,
-        at: std::ops::Range<usize>,
-        jump: &Instruction<'_>,
-        statement: &str,
-        text: &str,
-    ) {
+    fn detour(&mut self, at: Range<usize>, jump: &Instruction<'_>, statement: &str, text: &str) {
         if text.is_empty() {
             return;
         }
         let Some(guard) = jump.guard.strip_prefix('@').map(str::trim) else {
-            let text = with_newline(text.to_owned());
-            self.insertions.push(Insertion { at: at.start, text });
+            self.insert(at.start, with_newline(text.to_owned()));
             return;
         };
         self.labels += 1;
@@ -290,29 +280,19 @@ impl Edits {
             "@{opposite} bra{uniform} {label};{text}\n\t{}\n{label}:",
             statement[from..].trim()
         );
-        self.replacements.push(Replacement { at, text });
+        self.edits.push((at, text));
     }
 
     fn apply(mut self, text: &str, out: &mut String) {
         // Stable: what was pushed first comes first.
-        self.insertions.sort_by_key(|it| it.at);
-        self.replacements.sort_by_key(|it| it.at.start);
-        let mut replacements = self.replacements.into_iter().peekable();
-        let mut at = 0;
-        let mut copy = |to: usize, out: &mut String| {
-            while let Some(replacement) = replacements.next_if(|it| it.at.start < to) {
-                out.push_str(&text[at..replacement.at.start]);
-                out.push_str(&replacement.text);
-                at = replacement.at.end;
-            }
-            out.push_str(&text[at..to]);
-            at = to;
-        };
-        for insertion in self.insertions.iter().filter(|it| !it.text.is_empty()) {
-            copy(insertion.at, out);
-            out.push_str(&insertion.text);
+        self.edits.sort_by_key(|(at, _)| at.start);
+        let mut copied = 0;
+        for (at, new) in &self.edits {
+            out.push_str(&text[copied..at.start]);
+            out.push_str(new);
+            copied = at.end;
         }
-        copy(text.len(), out);
+        out.push_str(&text[copied..]);
     }
 }
 
