@@ -11,7 +11,7 @@
 use crate::syntax::Statement;
 
 /// What to put after a statement, if it is a barrier.
-pub(crate) fn completion(statement: &Statement<'_>) -> Option<String> {
+pub fn completion(statement: &Statement<'_>) -> Option<String> {
     let (guard, mnemonic) = statement.mnemonic()?;
     let mut parts = mnemonic.split('.');
     let aligned = match parts.next()? {

@@ -1,5 +1,6 @@
 //! Walks all ways through rewritten kernels: every region is begun before it is ended, ended before it is begun again,
 //! and ended before the kernel is left, which is before it returns.
+#![cfg(feature = "rewrite")]
 
 use std::collections::BTreeSet;
 

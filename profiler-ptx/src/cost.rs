@@ -1,4 +1,5 @@
 //! What a kernel's instructions take, roughly: enough to tell which regions are cheap.
+#![cfg(feature = "rewrite")]
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;

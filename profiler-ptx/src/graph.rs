@@ -1,4 +1,5 @@
 //! The control flow graph of a kernel: blocks of statements, the edges between them, loops.
+#![cfg(feature = "rewrite")]
 
 use std::collections::{BTreeSet, HashMap};
 use std::ops::Range;

@@ -3,6 +3,7 @@
 //! A fatbin is a header of 16 bytes (magic 0xBA55ED50, version 1, the header's bytes, the bytes after it) and then
 //! images, each with a header that says what it is. The layout was read off fatbins that nvcc 13.0 made in all its
 //! compression modes; `cuobjdump` shows the same images.
+#![cfg(feature = "rewrite")]
 
 use std::io::Read as _;
 

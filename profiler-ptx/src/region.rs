@@ -1,4 +1,5 @@
 //! Regions: what is worth recording of a kernel, and where each begins and ends.
+#![cfg(feature = "rewrite")]
 
 use std::collections::BTreeSet;
 

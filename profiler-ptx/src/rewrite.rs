@@ -1,4 +1,5 @@
 //! Puts the chosen regions of a module's kernels into its text.
+#![cfg(feature = "rewrite")]
 
 use std::fmt::Write as _;
 use std::ops::Range;

@@ -2,6 +2,7 @@
 //!
 //! `runtime.ptx` is profiler-device's `template.rs`, compiled; `cargo xtask calibration-ptx` writes it. Each piece
 //! stands in braces of its own, so that its registers and labels are its own as well.
+#![cfg(feature = "rewrite")]
 
 use std::fmt::Write as _;
 

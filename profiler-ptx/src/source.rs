@@ -1,4 +1,5 @@
 //! Which line of the source an instruction comes from, by the directives `.file` and `.loc`.
+#![cfg(feature = "rewrite")]
 
 use std::collections::HashMap;
 

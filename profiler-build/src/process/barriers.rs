@@ -1,15 +1,8 @@
 //! Makes clock reads after a barrier wait for it.
-//!
-//! ptxas compiles `bar.sync` to `BAR.SYNC.DEFER_BLOCKING` and lets a clock read follow it at once;
-//! on an H200 that read is served before the warp blocks. A region around a barrier then lasts two
-//! cycles, however long the warp waits, and the wait falls into the next region (ptxas 13.0 and
-//! nvcc 13.0; `lab/measurements/barrier.md`). Where a `bar.warp.sync` stands between, the read
-//! comes after the barrier, and a warp that need not wait pays no more than the barrier's own
-//! latency of 16 cycles. All threads of a warp execute a `bar.sync` together, so that its mask is
-//! full; `barrier.sync` without `.aligned` may be reached by some of them, whose mask is asked for.
 
 use super::Edit;
-use super::ptx::{Kind, Module, Statement};
+use profiler_ptx::barrier::completion;
+use profiler_ptx::syntax::{Kind, Module};
 
 /// Puts a `bar.warp.sync` after every barrier.
 pub(super) fn complete(module: &Module<'_>, edits: &mut Vec<Edit>) {
@@ -20,44 +13,6 @@ pub(super) fn complete(module: &Module<'_>, edits: &mut Vec<Edit>) {
             edits.push((statement.end()..statement.end(), completion));
         }
     }
-}
-
-/// The text to put after a statement, if it is a barrier.
-fn completion(statement: &Statement<'_>) -> Option<String> {
-    let (guard, mnemonic) = statement.mnemonic()?;
-    let mut parts = mnemonic.split('.');
-    let aligned = match parts.next()? {
-        "bar" => true,
-        "barrier" => mnemonic.contains(".aligned"),
-        _ => return None,
-    };
-    let mut kind = parts.next()?;
-    if kind == "cta" {
-        kind = parts.next()?;
-    }
-    // `bar.warp.sync` and `bar.arrive` do not wait for other warps, and `bar.red` gives a result
-    // that says when it is complete. Nothing stands after what has no `;`.
-    let is_whole = kind == "sync" && statement.text.ends_with(';');
-    is_whole.then(|| if aligned { together(guard) } else { apart(guard) })
-}
-
-/// The completion of a barrier that all threads of a warp execute together.
-///
-/// It has the barrier's guard. All threads of a warp execute a guarded barrier together, too (PTX ISA, "bar,
-/// barrier": `.aligned` may stand in conditionally executed code only if all threads of the warp evaluate the
-/// condition identically). So the mask is full if the guard holds; if not, no thread waits for other lanes.
-fn together(guard: &str) -> String {
-    format!(" {guard}bar.warp.sync 0xffffffff;")
-}
-
-/// The completion of a barrier that some threads of a warp may execute apart from others. Threads whose guard
-/// does not hold are not in the mask (PTX ISA, "activemask": one that is predicated off contributes 0), and no
-/// thread in the mask skips the `bar.warp.sync`, which would wait for it.
-fn apart(guard: &str) -> String {
-    format!(
-        " {{ .reg .b32 %profiler_active; {guard}activemask.b32 %profiler_active; \
-         {guard}bar.warp.sync %profiler_active; }}"
-    )
 }
 
 #[cfg(test)]

@@ -10,9 +10,9 @@ use std::collections::{HashMap, HashSet};
 
 use profiler_wire::site::SiteKind;
 
-use super::ptx::{Function, Kind, Module, Statement, Token, TokenKind};
 use super::{Edit, Marked};
 use crate::error::ProcessError;
+use profiler_ptx::syntax::{Function, Kind, Module, Statement, Token, TokenKind};
 
 /// Directives that declare a variable in a function's body.
 const DECLARATIONS: [&str; 5] = [".reg", ".shared", ".local", ".global", ".const"];

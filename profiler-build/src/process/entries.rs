@@ -10,9 +10,9 @@ use std::ops::Range;
 
 use profiler_wire::site::{SiteEntry, SiteKind};
 
-use super::ptx::Module;
 use super::{Edit, describe};
 use crate::error::ProcessError;
+use profiler_ptx::syntax::Module;
 
 /// Threads of a block, on every NVIDIA GPU.
 const BLOCK_THREADS_MAX: u32 = 1024;

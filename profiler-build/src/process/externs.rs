@@ -8,8 +8,8 @@ use std::collections::{BTreeMap, HashSet};
 
 use super::copies::names;
 use super::demangled;
-use super::ptx::{Head, Kind, Module, Statement, TokenKind, Tokens};
 use crate::error::ProcessError;
+use profiler_ptx::syntax::{Head, Kind, Module, Statement, TokenKind, Tokens};
 
 /// The driver's own functions (CUDA, "PTX Writer's Guide to Interoperability", "System Calls").
 const SYSTEM_CALLS: [&str; 4] = ["vprintf", "malloc", "free", "__assertfail"];

@@ -4,7 +4,6 @@ mod barriers;
 mod copies;
 mod entries;
 mod externs;
-mod ptx;
 mod statics;
 
 use std::collections::HashMap;
@@ -18,7 +17,7 @@ use profiler_wire::{WIRE_VERSION, symbol};
 use crate::LaunchBounds;
 use crate::error::ProcessError;
 use crate::selection::Annotations;
-use ptx::Module;
+use profiler_ptx::syntax::Module;
 use statics::Static;
 
 /// Processed PTX, and the facts in its stamp.

@@ -1,0 +1,142 @@
+//! What users ask of the crate, and what they get.
+#![cfg(feature = "rewrite")]
+
+use crate::{Location, RegionKind, rewrite};
+
+/// What to record.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Options {
+    /// The part of a loop's shortest time that records may take: 0.05 for 5 %.
+    pub budget: f64,
+    /// The kernels to record by their names; all if it is empty.
+    pub kernels: Vec<String>,
+    /// Whether to write the text, or to list sites alone.
+    pub(crate) writes: bool,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self { budget: 0.05, kernels: Vec::new(), writes: true }
+    }
+}
+
+impl Options {
+    pub(crate) fn takes(&self, kernel: &str) -> bool {
+        self.kernels.is_empty() || self.kernels.iter().any(|name| name == kernel)
+    }
+}
+
+/// Rewritten PTX.
+#[derive(Clone, Debug)]
+pub struct Instrumented {
+    /// The module's text.
+    pub text: String,
+    /// Its kernels.
+    pub kernels: Vec<Kernel>,
+}
+
+/// What is recorded of a kernel.
+#[derive(Clone, Debug, Default)]
+pub struct Kernel {
+    /// Its name in the PTX.
+    pub name: String,
+    /// The regions that are recorded.
+    pub sites: Vec<Site>,
+    /// The regions that are not.
+    pub left_out: Vec<LeftOut>,
+    /// Why nothing of it is recorded.
+    pub reason: Option<String>,
+}
+
+/// A region that is recorded.
+#[derive(Clone, Debug)]
+pub struct Site {
+    /// The number of the site in records.
+    pub id: u32,
+    /// What it is around.
+    pub kind: RegionKind,
+    /// Where in the source it begins, if the PTX says so.
+    pub location: Option<Location>,
+}
+
+impl Site {
+    /// `barrier softmax.py:12`.
+    #[must_use]
+    pub fn name(&self) -> String {
+        match &self.location {
+            Some(location) => format!("{} {location}", self.kind.name()),
+            None => self.kind.name().to_owned(),
+        }
+    }
+}
+
+/// A region that is not recorded.
+#[derive(Clone, Debug)]
+pub struct LeftOut {
+    /// What it is around.
+    pub kind: RegionKind,
+    /// Where in the source it begins, if the PTX says so.
+    pub location: Option<Location>,
+    /// Why it is not recorded.
+    pub reason: String,
+}
+
+/// Why a module cannot be rewritten. `Debug` is the text of `Display`, so that `main` may return it.
+#[derive(Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// The text is not PTX.
+    #[error("this is not PTX: the directives `.version` and `.target` are missing")]
+    NotPtx,
+    /// An old version of PTX.
+    #[error(
+        "PTX {version} lacks instructions that records need: compile for PTX 6.2 (CUDA 10) or later"
+    )]
+    OldPtx {
+        /// The module's version.
+        version: String,
+    },
+    /// An old GPU.
+    #[error("{target} is too old: records need sm_70 or later")]
+    OldTarget {
+        /// The module's target.
+        target: String,
+    },
+    /// 32-bit addresses.
+    #[error("records need 64-bit addresses: compile with `.address_size 64`")]
+    AddressSize,
+    /// It has records already.
+    #[error("this PTX is instrumented already: attach a profiler to it as it is")]
+    Instrumented,
+    /// No place for variables.
+    #[error("this PTX has no function")]
+    NoHead,
+}
+
+impl std::fmt::Debug for Error {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        std::fmt::Display::fmt(self, f)
+    }
+}
+
+/// Puts records into the kernels of a module.
+///
+/// A kernel that cannot be rewritten stays as it was, and [`Kernel::reason`] says why.
+///
+/// # Errors
+///
+/// Says why nothing of the module can be rewritten.
+pub fn instrument(ptx: &str, options: &Options) -> Result<Instrumented, Error> {
+    rewrite::instrument(ptx, options)
+}
+
+/// Lists what [`instrument`] would record.
+///
+/// # Errors
+///
+/// As of [`instrument`].
+pub fn sites(ptx: &str, options: &Options) -> Result<Vec<Kernel>, Error> {
+    let options = Options { writes: false, ..options.clone() };
+    Ok(rewrite::instrument(ptx, &options)?.kernels)
+}
