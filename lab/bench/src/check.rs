@@ -4,12 +4,12 @@ use std::cmp::Reverse;
 
 use profiler_bench_kernels::REGION_NAMES;
 use profiler_bench_kernels::format::{
-    BEGIN, END, RING_RECORDS, SM_PROFILER_BYTES, SM_PROFILER_HEAD, TICK_BITS, is_long, unpack,
-    unpack_compact, unpack_escaping, unpack_short, unpack_tagged, unpack_tagged_upper,
+    BEGIN, END, SM_PROFILER_BYTES, SM_PROFILER_HEAD, TICK_BITS, unpack, unpack_compact,
+    unpack_tagged,
 };
 use profiler_host::trace::{Region, Trace};
 
-use crate::schemes::{Escape, Format, Plan, Recorded};
+use crate::schemes::{Format, Plan, Recorded};
 
 /// What a launch must have recorded.
 #[derive(Clone, Copy, Debug)]
@@ -59,45 +59,18 @@ pub fn buffers(
         return Err(format!("{} bytes are not {warps} buffers of {buffer_bytes}", buffers.len()));
     }
     for (warp, buffer) in buffers.chunks_exact(buffer_bytes).take(warps).enumerate() {
-        let (regions, first) = regions_of_buffer(buffer, format, expected, warp as u32)
-            .map_err(|wrong| format!("warp {warp} of the grid: {wrong}"))?;
-        in_order(&regions, first, expected.recorded, clock_bits(format))
+        regions_of_buffer(buffer, format, expected, warp as u32)
+            .and_then(|regions| in_order(&regions, 0, expected.recorded, clock_bits(format)))
             .map_err(|wrong| format!("warp {warp} of the grid: {wrong}"))?;
     }
     Ok(())
 }
 
-/// Bytes that a region takes in buffers that were found to be right, on the mean.
-///
-/// # Errors
-///
-/// Buffers that are not right.
-pub fn bytes_per_region(
-    buffers: &[u8],
-    buffer_bytes: usize,
-    format: Format,
-    expected: &Expected,
-) -> Result<f64, String> {
-    let Format::Escaping(escape) = format else { return Ok(f64::from(format.bytes_per_region())) };
-    let warps = expected.warps as usize * expected.blocks as usize;
-    let count = expected.regions_of_lane();
-    let mut bytes = 0;
-    for buffer in buffers.chunks_exact(buffer_bytes).take(warps) {
-        bytes += escaping(buffer, escape, count)?.1;
-    }
-    Ok(bytes as f64 / (warps as u64 * count) as f64)
-}
-
 /// How many bits of its clock a format keeps.
 fn clock_bits(format: Format) -> u32 {
     match format {
-        Format::Range16 | Format::TwoWords | Format::Ring16 | Format::RingTwoWords => TICK_BITS,
-        Format::GridCounter | Format::RangeTagged | Format::RingTagged(_) => TICK_BITS,
-        Format::Range8
-        | Format::Compact8
-        | Format::Escaping(_)
-        | Format::Ring8
-        | Format::Tagged => 32,
+        Format::Compact8 | Format::Tagged => 32,
+        Format::GridCounter => TICK_BITS,
         Format::Slices | Format::Events40 => 64,
     }
 }
@@ -118,57 +91,23 @@ fn half(bytes: &[u8], offset: usize) -> Result<u32, String> {
         .ok_or_else(|| format!("byte {offset} lies after the buffer"))
 }
 
-/// The regions of a buffer in the order in which they ended, and how many came before them.
+/// The regions of a buffer, in the order in which they ended.
 fn regions_of_buffer(
     buffer: &[u8],
     format: Format,
     expected: &Expected,
     warp: u32,
-) -> Result<(Vec<Found>, u64), String> {
+) -> Result<Vec<Found>, String> {
     let count = expected.regions_of_lane();
-    if let Format::Escaping(escape) = format {
-        let (regions, end) = escaping(buffer, escape, count)?;
-        nothing_after(buffer, end)?;
-        return Ok((regions, 0));
-    }
-    let ring = u64::from(RING_RECORDS);
-    let (kept, total) = match format {
-        // The ring has as many words, so half as many regions.
-        Format::RingTwoWords => (count.min(ring / 2), ring / 2),
-        Format::Ring16 | Format::RingTagged(_) | Format::Ring8 => (count.min(ring), ring),
-        _ => (count, u64::MAX),
-    };
-    let first = count - kept;
-    let mut regions = Vec::with_capacity(kept as usize);
-    for region in first..count {
-        let index = if total == u64::MAX { region } else { region % total } as usize;
+    let mut regions = Vec::with_capacity(count as usize);
+    for region in 0..count {
         regions.push(
-            region_at(buffer, format, index, warp)
+            region_at(buffer, format, region as usize, warp)
                 .map_err(|wrong| format!("region {region}: {wrong}"))?,
         );
     }
     nothing_more(buffer, format, count)?;
-    Ok((regions, first))
-}
-
-/// So many regions of one word or two, and at which byte they end.
-fn escaping(buffer: &[u8], escape: Escape, count: u64) -> Result<(Vec<Found>, u64), String> {
-    let mut regions = Vec::with_capacity(count as usize);
-    let mut at = 0;
-    for region in 0..count {
-        let wrong = |wrong| format!("region {region}: {wrong}");
-        let first = word(buffer, at).map_err(wrong)?;
-        let second = if is_long(first) { word(buffer, at + 1).map_err(wrong)? } else { 0 };
-        let (number, start, duration) = unpack_escaping(first, second);
-        if is_long(first) != (duration > escape.fits_max(number)) {
-            let form = if is_long(first) { "two words" } else { "one word" };
-            return Err(wrong(format!("number {number} has {form} for {duration} cycles")));
-        }
-        let end = start.wrapping_add(duration as u32);
-        regions.push(Found { number, start: u64::from(start), end: u64::from(end) });
-        at += if is_long(first) { 2 } else { 1 };
-    }
-    Ok((regions, 8 * at as u64))
+    Ok(regions)
 }
 
 fn region_at(buffer: &[u8], format: Format, index: usize, warp: u32) -> Result<Found, String> {
@@ -178,24 +117,6 @@ fn region_at(buffer: &[u8], format: Format, index: usize, warp: u32) -> Result<F
         end: u64::from(end),
     };
     Ok(match format {
-        Format::Range16 | Format::Ring16 => {
-            let (kind, number, start) = unpack(word(buffer, 2 * index)?);
-            let (end_kind, _, end) = unpack(word(buffer, 2 * index + 1)?);
-            kinds(kind, end_kind)?;
-            Found { number, start, end }
-        }
-        Format::RangeTagged | Format::RingTagged(_) => {
-            let (number, end) = unpack_tagged_upper(word(buffer, 2 * index + 1)?);
-            Found { number, start: word(buffer, 2 * index)?, end }
-        }
-        Format::TwoWords | Format::RingTwoWords => {
-            let (kind, number, start) = unpack(word(buffer, 2 * index)?);
-            let (end_kind, end_number, end) = unpack(word(buffer, 2 * index + 1)?);
-            kinds(kind, end_kind)?;
-            same(number, end_number)?;
-            Found { number, start, end }
-        }
-        Format::Range8 | Format::Ring8 => short(unpack_short(word(buffer, index)?)),
         Format::Compact8 => short(unpack_compact(word(buffer, index)?)),
         Format::Tagged => {
             let (group, number, is_end, start) = unpack_tagged(word(buffer, 2 * index)?);
@@ -225,7 +146,6 @@ fn region_at(buffer: &[u8], format: Format, index: usize, warp: u32) -> Result<F
             Found { number: half(event, 16)?, start: word(event, 0)?, end: word(event, 1)? }
         }
         Format::GridCounter => return Err("is not in a buffer".to_owned()),
-        Format::Escaping(_) => return Err("is found by those before it".to_owned()),
     })
 }
 
@@ -254,18 +174,10 @@ fn nothing_more(buffer: &[u8], format: Format, count: u64) -> Result<(), String>
         return Err(format!("its counter says {counted} regions, not {count}"));
     }
     let end = match format {
-        Format::Ring16 | Format::RingTagged(_) | Format::Ring8 | Format::RingTwoWords => {
-            return Ok(());
-        }
         Format::Slices => 8 + 32 * count,
         Format::Events40 => u64::from(SM_PROFILER_HEAD) + 40 * count,
         _ => count * u64::from(format.bytes_per_region()),
     };
-    nothing_after(buffer, end)
-}
-
-/// Checks that nothing is written from this byte on.
-fn nothing_after(buffer: &[u8], end: u64) -> Result<(), String> {
     match buffer.get(end as usize..).unwrap_or_default().iter().position(|&byte| byte != 0) {
         None => Ok(()),
         Some(at) => Err(format!("byte {} after the last region is written", end + at as u64)),

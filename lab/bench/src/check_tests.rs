@@ -1,13 +1,10 @@
-use profiler_bench_kernels::format::{
-    BEGIN, END, FITS_MAX, RING_RECORDS, pack, pack_compact, pack_escaping, pack_short, pack_tagged,
-    tagged_upper,
-};
+use profiler_bench_kernels::format::{BEGIN, END, pack, pack_compact, pack_tagged};
 use profiler_device::{profile_region, profiled};
 use profiler_host::trace::Region;
 use profiler_host::{Backend, BackendChoice, Keep, LaneBuffers, Profiler, launch};
 
-use super::{Expected, buffers, bytes_per_region, trace};
-use crate::schemes::{Escape, Format, Plan, Recorded, Recorders, RingMemory};
+use super::{Expected, buffers, trace};
+use crate::schemes::{Format, Plan, Recorded, Recorders};
 
 const EXPECTED: Expected = Expected { warps: 2, blocks: 1, iterations: 32, recorded: 2 };
 const BUFFER: usize = 8192;
@@ -43,26 +40,7 @@ fn written(format: Format) -> Vec<u8> {
 
 fn write(lane_buffer: &mut [u8], format: Format, region: u64, warp: u32) {
     let ((start, end), number) = (times(region), number(region));
-    let ring = u64::from(RING_RECORDS);
     match format {
-        Format::Range16 | Format::Ring16 => {
-            let at = if format == Format::Ring16 { region % ring } else { region };
-            put(lane_buffer, 2 * at, pack(BEGIN, number, start));
-            put(lane_buffer, 2 * at + 1, pack(END, 0, end));
-        }
-        Format::RangeTagged | Format::RingTagged(_) => {
-            let at = if format == Format::RangeTagged { region } else { region % ring };
-            let upper = u64::from(tagged_upper(number, end));
-            put(lane_buffer, 2 * at, start);
-            put(lane_buffer, 2 * at + 1, upper << 32 | end & 0xffff_ffff);
-        }
-        Format::TwoWords | Format::RingTwoWords => {
-            let at = if format == Format::RingTwoWords { region % (ring / 2) } else { region };
-            put(lane_buffer, 2 * at, pack(BEGIN, number, start));
-            put(lane_buffer, 2 * at + 1, pack(END, number, end));
-        }
-        Format::Range8 => put(lane_buffer, region, pack_short(number, start, end)),
-        Format::Ring8 => put(lane_buffer, region % ring, pack_short(number, start, end)),
         Format::Compact8 => put(lane_buffer, region, pack_compact(number, start, end)),
         Format::Tagged => {
             put(lane_buffer, 2 * region, pack_tagged(warp, number, false, start as u32));
@@ -81,99 +59,12 @@ fn write(lane_buffer: &mut [u8], format: Format, region: u64, warp: u32) {
                 put(lane_buffer, at + part, word);
             }
         }
-        Format::GridCounter | Format::Escaping(_) => {}
+        Format::GridCounter => {}
     }
 }
 
-/// A buffer of regions with these begins and ends, as a kernel leaves it that takes two words where one is
-/// too few.
-fn written_escaping(escape: Escape, times: &[(u64, u64)]) -> Vec<u8> {
-    let mut lane_buffer = vec![0; BUFFER];
-    let mut at = 0;
-    for (region, &(start, end)) in (0..).zip(times) {
-        let number = number(region);
-        let (first, second) = pack_escaping(number, start, end, escape.fits_max(number));
-        for word in [Some(first), second].into_iter().flatten() {
-            put(&mut lane_buffer, at, word);
-            at += 1;
-        }
-    }
-    lane_buffer
-}
-
-/// Regions of which every fifth does not fit a word, by more than 32 bits too.
-fn long_and_short() -> Vec<(u64, u64)> {
-    let mut now = (1 << 40) - 100;
-    let durations = [7, FITS_MAX, 0, 12, FITS_MAX + 1, 1, 2, 3, 4, (3 << 32) + 5];
-    let mut times = Vec::new();
-    for region in 0..64 {
-        let end = now + durations[region % durations.len()];
-        times.push((now, end));
-        now = end + 13;
-    }
-    times
-}
-
-const ONE_BUFFER: Expected = Expected { warps: 1, ..EXPECTED };
-
-#[test]
-fn regions_of_one_word_and_of_two_pass() {
-    let times = long_and_short();
-    let long = times.iter().filter(|(start, end)| end - start > FITS_MAX).count();
-    assert_eq!(long, 12);
-    // Of those that fit, those of an even number; all of the others' are of an odd one or even too.
-    for (escape, words) in [(Escape::WhereLong, 64 + long), (Escape::EverySecond, 64 + 32 + 6)] {
-        let (lane_buffer, format) = (written_escaping(escape, &times), Format::Escaping(escape));
-        assert_eq!(buffers(&lane_buffer, BUFFER, format, &ONE_BUFFER), Ok(()), "{escape:?}");
-        let bytes = bytes_per_region(&lane_buffer, BUFFER, format, &ONE_BUFFER);
-        assert_eq!(bytes, Ok((8 * words) as f64 / 64.0), "{escape:?}");
-    }
-    let bytes = bytes_per_region(&[], BUFFER, Format::Range8, &EXPECTED);
-    assert_eq!(bytes, Ok(8.0));
-}
-
-#[test]
-fn what_is_wrong_with_one_word_or_two_is_found() {
-    let times = long_and_short();
-    let (escape, format) = (Escape::WhereLong, Format::Escaping(Escape::WhereLong));
-    let wrong = |lane_buffer: &[u8], format| {
-        buffers(lane_buffer, BUFFER, format, &ONE_BUFFER).expect_err("it is wrong")
-    };
-    let whole = written_escaping(escape, &times);
-    // The first of the long ones, after four words.
-    let mut cut = whole.clone();
-    put(&mut cut, 5, times[4].0 + FITS_MAX);
-    let found = wrong(&cut, format);
-    assert_eq!(found, "warp 0 of the grid: region 4: number 1 has two words for 65535 cycles");
-    let found = wrong(&whole, Format::Escaping(Escape::EverySecond));
-    assert_eq!(found, "warp 0 of the grid: region 1: number 2 has one word for 65535 cycles");
-    let mut more = whole.clone();
-    put(&mut more, 64 + 12, 1);
-    assert!(wrong(&more, format).contains("byte 608 after the last region is written"));
-    let fewer = written_escaping(escape, &times[..60]);
-    assert!(wrong(&fewer, format).contains("region 60 has number 0, not 1"));
-    let mut swapped = times.clone();
-    swapped.swap(10, 12);
-    let found = wrong(&written_escaping(escape, &swapped), format);
-    assert!(found.contains("is out of order"), "{found}");
-    let found = buffers(&whole[..64], 64, format, &ONE_BUFFER).expect_err("cut off");
-    assert!(found.contains("lies after the buffer"), "{found}");
-}
-
-const IN_BUFFERS: [Format; 12] = [
-    Format::Range16,
-    Format::RangeTagged,
-    Format::Range8,
-    Format::Compact8,
-    Format::TwoWords,
-    Format::Tagged,
-    Format::Slices,
-    Format::Events40,
-    Format::Ring16,
-    Format::RingTagged(RingMemory::Static),
-    Format::Ring8,
-    Format::RingTwoWords,
-];
+const IN_BUFFERS: [Format; 4] =
+    [Format::Compact8, Format::Tagged, Format::Slices, Format::Events40];
 
 #[test]
 fn whole_buffers_pass() {
@@ -200,9 +91,7 @@ fn a_missing_region_is_found_in_every_format() {
 
 #[test]
 fn one_region_too_many_is_found() {
-    for format in
-        [Format::Range16, Format::RangeTagged, Format::Range8, Format::TwoWords, Format::Tagged]
-    {
+    for format in [Format::Compact8, Format::Tagged] {
         let mut bytes = written(format);
         write(&mut bytes[..BUFFER], format, 64, 0);
         let wrong = buffers(&bytes, BUFFER, format, &EXPECTED).expect_err("there is one more");
@@ -217,12 +106,11 @@ fn one_region_too_many_is_found() {
 
 #[test]
 fn regions_out_of_order_are_found() {
-    let mut bytes = written(Format::Range16);
-    let (start, end) = times(3);
-    // The fifth region again where the seventh was; both have the same number.
-    put(&mut bytes, 2 * 6, pack(BEGIN, 1, start - 20));
-    put(&mut bytes, 2 * 6 + 1, pack(END, 0, end - 20));
-    let wrong = buffers(&bytes, BUFFER, Format::Range16, &EXPECTED).expect_err("out of order");
+    let mut bytes = written(Format::Compact8);
+    let (start, end) = times(2);
+    // The third region again where the seventh was; both have the same number.
+    put(&mut bytes, 6, pack_compact(1, start, end));
+    let wrong = buffers(&bytes, BUFFER, Format::Compact8, &EXPECTED).expect_err("out of order");
     assert!(wrong.contains("region 6 is out of order"), "{wrong}");
 }
 

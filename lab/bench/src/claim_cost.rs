@@ -346,7 +346,7 @@ impl<'g> Launches<'g> {
         let mut cycles = RATE_CYCLES;
         let mut arguments =
             [(&raw mut address).cast::<c_void>(), (&raw mut cycles).cast::<c_void>()];
-        let one_warp = Blocks { warps: 1, count: 1, shared_bytes: 0 };
+        let one_warp = Blocks { warps: 1, count: 1 };
         // SAFETY: it takes these two, and writes two numbers.
         unsafe { self.gpu.launch(&function, one_warp, &mut arguments) }?;
         self.gpu.synchronize()?;

@@ -9,7 +9,7 @@ use super::{
 use crate::gpu::Blocks;
 use crate::launch_cost::{LaunchPoint, row};
 
-const BLOCKS: Blocks = Blocks { warps: 2, count: 1, shared_bytes: 0 };
+const BLOCKS: Blocks = Blocks { warps: 2, count: 1 };
 const POOL_START: u64 = 100;
 
 /// What a kernel of two warps writes: cycles and number of each at entry, and after the barrier.

@@ -24,12 +24,6 @@ pub enum Error {
         /// What the driver said.
         reason: String,
     },
-    /// A scheme's kernels are for newer GPUs.
-    #[error("the kernels of `{scheme}` need a GPU of compute capability 9.0 or more")]
-    TooOld {
-        /// Which.
-        scheme: &'static str,
-    },
     /// A session failed.
     #[error(transparent)]
     Session(#[from] profiler_host::Error),

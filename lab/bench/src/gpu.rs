@@ -70,8 +70,6 @@ pub struct Blocks {
     pub warps: u32,
     /// Blocks of the grid.
     pub count: u32,
-    /// Bytes of dynamic shared memory of a block.
-    pub shared_bytes: u32,
 }
 
 impl Blocks {
@@ -90,7 +88,7 @@ impl Blocks {
     /// The shape as sessions take it.
     #[must_use]
     pub fn shape(self) -> Shape {
-        Shape::new(self.count, self.threads(), self.shared_bytes)
+        Shape::new(self.count, self.threads(), 0)
     }
 }
 
@@ -109,18 +107,13 @@ impl Gpu {
         let clock_khz = device
             .get_attribute(DeviceAttribute::ClockRate)
             .map_err(Error::cuda("asking for the frequency of the SMs"))?;
-        let major = device
-            .get_attribute(DeviceAttribute::ComputeCapabilityMajor)
-            .map_err(Error::cuda("asking for the compute capability"))?;
         let mut others = Vec::new();
         for (kernels, ptx) in [
             (Kernels::Hosted, crate::HOSTED_PTX),
-            (Kernels::Hopper, crate::HOPPER_PTX),
             (Kernels::Combinations, crate::COMBINATIONS_PTX),
             (Kernels::HostedCombinations, crate::HOSTED_COMBINATIONS_PTX),
         ] {
-            let is_asked = schemes.iter().any(|scheme| scheme.kernels == kernels);
-            if is_asked && (kernels != Kernels::Hopper || major >= 9) {
+            if schemes.iter().any(|scheme| scheme.kernels == kernels) {
                 others.push((kernels, Loaded::new(ptx)?));
             }
         }
@@ -136,25 +129,20 @@ impl Gpu {
         })
     }
 
-    /// The kernels that a scheme's are among, which must be one of those given to [`Gpu::open`]; `None` where
-    /// the GPU is too old for them.
+    /// The kernels that a scheme's are among, which must be one of those given to [`Gpu::open`].
     #[must_use]
-    pub fn loaded(&self, scheme: &Scheme) -> Option<&Loaded> {
-        if scheme.kernels == Kernels::Common {
-            return Some(&self.kernels);
-        }
+    pub fn loaded(&self, scheme: &Scheme) -> &Loaded {
         let found = self.others.iter().find(|(kernels, _)| *kernels == scheme.kernels);
-        found.map(|(_, loaded)| loaded)
+        found.map_or(&self.kernels, |(_, loaded)| loaded)
     }
 
     /// A kernel of a scheme.
     ///
     /// # Errors
     ///
-    /// The module has none, or the GPU no such module.
+    /// The module has none.
     pub fn kernel(&self, scheme: &Scheme, body: u32, recorded: u32) -> Result<Function<'_>, Error> {
-        let loaded = self.loaded(scheme).ok_or(Error::TooOld { scheme: scheme.name })?;
-        loaded.function(&kernel_name(scheme.kernel, body, recorded))
+        self.loaded(scheme).function(&kernel_name(scheme.kernel, body, recorded))
     }
 
     /// Waits for all launches.
@@ -191,7 +179,7 @@ impl Gpu {
                 blocks.threads(),
                 1,
                 1,
-                blocks.shared_bytes,
+                0,
                 self.stream.as_inner(),
                 arguments.as_mut_ptr(),
                 std::ptr::null_mut(),
@@ -248,9 +236,8 @@ pub fn registers(function: &Function<'_>) -> Result<u32, Error> {
 ///
 /// What the driver says.
 pub fn blocks_that_fit(function: &Function<'_>, blocks: Blocks) -> Result<u32, Error> {
-    let (threads, shared_bytes) = (BlockSize::x(blocks.threads()), blocks.shared_bytes as usize);
     function
-        .max_active_blocks_per_multiprocessor(threads, shared_bytes)
+        .max_active_blocks_per_multiprocessor(BlockSize::x(blocks.threads()), 0)
         .map_err(Error::cuda("asking how many blocks fit an SM"))
 }
 
@@ -383,17 +370,16 @@ impl Memory {
         }
     }
 
-    /// Waits, and gives the cycles that the last launch took, and those of its flush, one number for
-    /// each warp.
+    /// Waits, and gives the cycles that the last launch took, one number for each warp.
     ///
     /// # Errors
     ///
     /// What the kernel failed with.
-    pub fn cycles(&self, gpu: &Gpu, warps: usize) -> Result<(Vec<u64>, Vec<u64>), Error> {
+    pub fn cycles(&self, gpu: &Gpu, warps: usize) -> Result<Vec<u64>, Error> {
         gpu.synchronize()?;
         let mut pairs = vec![0; self.cycles.len()];
         self.cycles.copy_to(&mut pairs).map_err(Error::cuda("reading the cycles"))?;
-        Ok(pairs.chunks_exact(2).take(warps).map(|pair| (pair[0], pair[1] >> 32)).unzip())
+        Ok(pairs.chunks_exact(2).take(warps).map(|pair| pair[0]).collect())
     }
 
     /// Waits, and gives what is in these buffers.

@@ -64,7 +64,7 @@ impl Grid {
             Self::OneBlock => 1,
             Self::OfEachSm(blocks) => gpu.sm_count * blocks,
         };
-        Blocks { warps: threads / WARP, count, shared_bytes: 0 }
+        Blocks { warps: threads / WARP, count }
     }
 }
 
@@ -210,7 +210,7 @@ pub fn measure(
         push(vec![round_trip(gpu, blocks)?])?;
     }
     for warps in WARPS_BACK_TO_BACK {
-        let blocks = Blocks { warps, count: gpu.sm_count, shared_bytes: 0 };
+        let blocks = Blocks { warps, count: gpu.sm_count };
         for series in [("back to back", SHORT_CYCLES), ("back to back, long", LONG_CYCLES)] {
             let of_series: Result<_, _> = Variant::ALL
                 .into_iter()
@@ -487,7 +487,7 @@ mod tests {
     #[test]
     fn a_session_has_slots_for_all_launches_back_to_back() {
         for warps in WARPS_BACK_TO_BACK {
-            let blocks = Blocks { warps, count: 132, shared_bytes: 0 };
+            let blocks = Blocks { warps, count: 132 };
             for slots in Variant::ALL.into_iter().filter_map(Variant::slots) {
                 let built = profiler(slots, blocks, BACK_TO_BACK + 1);
                 assert!(built.is_ok(), "{warps} warps, {slots:?}: {built:?}");

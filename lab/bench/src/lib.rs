@@ -25,8 +25,6 @@ pub use error::Error;
 pub const PTX: Option<&str> = profiler_host::include_ptx!("bench_kernels");
 /// That of the kernel whose records go to memory of the host.
 pub const HOSTED_PTX: Option<&str> = profiler_host::include_ptx!("bench_hosted_kernels");
-/// That of the kernels whose instructions begin with sm_90.
-pub const HOPPER_PTX: Option<&str> = profiler_host::include_ptx!("bench_hopper_kernels");
 /// That of the kernels of every strategy with every clock and every kind of record; `None` without the
 /// feature `combinations`.
 pub const COMBINATIONS_PTX: Option<&str> = {

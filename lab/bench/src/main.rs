@@ -84,10 +84,6 @@ fn run(arguments: &Arguments) -> Result<usize, Error> {
     println!("{}", head());
     let mut failed = 0;
     for scheme in selected {
-        if gpu.loaded(scheme).is_none() {
-            println!("{}: its instructions begin with sm_90, left out", scheme.name);
-            continue;
-        }
         for configuration in &configurations {
             if !measure::fits(&gpu, scheme, configuration)? {
                 println!(

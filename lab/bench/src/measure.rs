@@ -23,10 +23,9 @@ const LAUNCHES: usize = 7;
 /// So many regions, about, are checked one by one: a launch of more iterations than that takes is
 /// made anew with fewer, in the same shape.
 const REGIONS_CHECKED: u32 = 1 << 18;
-/// What is checked has a multiple of so many iterations, as one form stores so many records at once.
-const ITERATIONS_STEP: u32 = 32;
-/// Bytes of a buffer besides its regions: counters at its begin, and a record that a bounded cursor
-/// never passes.
+/// The least iterations of a launch that is checked.
+const ITERATIONS_CHECKED_LEAST: u32 = 32;
+/// Bytes of a buffer besides its regions: counters at its begin.
 const BUFFER_SPARE: usize = 64;
 
 /// A launch that is measured.
@@ -99,7 +98,7 @@ pub fn memory(
     let (mut warps, mut bytes, mut buffer) = (0, 0, 0);
     for configuration in configurations {
         for scheme in schemes {
-            let blocks = blocks(gpu, scheme, configuration);
+            let blocks = blocks(gpu, configuration);
             warps = warps.max(blocks.warps_of_grid());
             let buffers = buffers(scheme, blocks, ITERATIONS);
             bytes = bytes.max(buffers.bytes * buffers.count);
@@ -109,12 +108,8 @@ pub fn memory(
     Memory::new(warps, bytes, buffer)
 }
 
-fn blocks(gpu: &Gpu, scheme: &Scheme, configuration: &Configuration) -> Blocks {
-    Blocks {
-        warps: configuration.warps,
-        count: gpu.sm_count * configuration.blocks_per_sm,
-        shared_bytes: scheme.dynamic_shared_bytes(configuration.warps),
-    }
+fn blocks(gpu: &Gpu, configuration: &Configuration) -> Blocks {
+    Blocks { warps: configuration.warps, count: gpu.sm_count * configuration.blocks_per_sm }
 }
 
 /// Whether an SM holds as many blocks of the scheme's kernel as the configuration has.
@@ -124,7 +119,7 @@ fn blocks(gpu: &Gpu, scheme: &Scheme, configuration: &Configuration) -> Blocks {
 /// What the driver says.
 pub fn fits(gpu: &Gpu, scheme: &Scheme, configuration: &Configuration) -> Result<bool, Error> {
     let busiest = gpu.kernel(scheme, configuration.body, REGIONS)?;
-    let blocks = blocks(gpu, scheme, configuration);
+    let blocks = blocks(gpu, configuration);
     Ok(blocks_that_fit(&busiest, blocks)? >= configuration.blocks_per_sm)
 }
 
@@ -155,7 +150,7 @@ fn fill(
     configuration: &Configuration,
     point: &mut Point,
 ) -> Result<(), Error> {
-    let blocks = blocks(gpu, scheme, configuration);
+    let blocks = blocks(gpu, configuration);
     let busiest = gpu.kernel(scheme, configuration.body, REGIONS)?;
     point.registers = Some(registers(&busiest)?);
     let iterations = iterations(scheme, blocks);
@@ -180,8 +175,7 @@ fn fill(
                 }?;
                 gpu.record(&end)?;
                 if launch > 0 {
-                    let (cycles, flushes) = memory.cycles(gpu, blocks.warps_of_grid())?;
-                    of_launches.push(iterations, &cycles, &flushes);
+                    of_launches.push(iterations, &memory.cycles(gpu, blocks.warps_of_grid())?);
                     let nanoseconds = 1000.0 * microseconds(&begin, &end)?;
                     of_launches.kernels.push(nanoseconds / f64::from(iterations));
                 }
@@ -205,18 +199,13 @@ struct Times {
     longest: Vec<f64>,
     /// Of each launch the whole kernel, in nanoseconds of an iteration.
     kernels: Vec<f64>,
-    /// Means over warps of the cycles of a flush, whole.
-    flushes: Vec<f64>,
 }
 
 impl Times {
-    fn push(&mut self, iterations: u32, cycles: &[u64], flushes: &[u64]) {
+    fn push(&mut self, iterations: u32, cycles: &[u64]) {
         let iterations = f64::from(iterations);
-        let mean = |cycles: &[u64]| {
-            cycles.iter().map(|&cycles| cycles as f64).sum::<f64>() / cycles.len() as f64
-        };
-        self.means.push(mean(cycles) / iterations);
-        self.flushes.push(mean(flushes));
+        let sum: f64 = cycles.iter().map(|&cycles| cycles as f64).sum();
+        self.means.push(sum / cycles.len() as f64 / iterations);
         self.longest.push(cycles.iter().max().map_or(0.0, |&cycles| cycles as f64) / iterations);
     }
 }
@@ -238,8 +227,6 @@ fn summarise(times: &[Times], point: &mut Point) {
     point.kernel_ns_per_region = line(&medians(|times| &times.kernels)).map(|line| line.slope);
     point.baseline_cycles = means.first().map(|point| point.1);
     point.iteration_cycles = means;
-    let flush = times.last().and_then(|times| median(&times.flushes));
-    point.flush_cycles = flush.filter(|&cycles| cycles > 0.0);
     point.spread = times.iter().map(|times| spread(&times.means)).reduce(f64::max);
 }
 
@@ -262,8 +249,7 @@ fn session<'g>(
         .slots(Slots::Linear)
         .for_grid(blocks.count, blocks.threads(), 1)?
         .build()?;
-    let loaded = gpu.loaded(scheme).ok_or(Error::TooOld { scheme: scheme.name })?;
-    let Loaded { module, ptx } = loaded;
+    let Loaded { module, ptx } = gpu.loaded(scheme);
     Ok(Some(profiler.attach(module, ptx)?))
 }
 
@@ -277,8 +263,8 @@ fn check_all(
     blocks: Blocks,
 ) -> Result<Option<f64>, Error> {
     let regions_of_iteration = blocks.warps_of_grid() as u32 * REGIONS;
-    let iterations = (REGIONS_CHECKED / regions_of_iteration / ITERATIONS_STEP * ITERATIONS_STEP)
-        .clamp(ITERATIONS_STEP, self::iterations(scheme, blocks).max(ITERATIONS_STEP));
+    let most = iterations(scheme, blocks).max(ITERATIONS_CHECKED_LEAST);
+    let iterations = (REGIONS_CHECKED / regions_of_iteration).clamp(ITERATIONS_CHECKED_LEAST, most);
     let mut bytes = None;
     let mut session = session(gpu, scheme, blocks, iterations)?;
     for recorded in RECORDED.into_iter().filter(|&recorded| recorded > 0) {
@@ -296,8 +282,7 @@ fn check_all(
             (Writes::Buffers(format), _) => {
                 let content = memory.read(gpu, buffers)?;
                 check::buffers(&content, buffers.bytes, format, &expected).map_err(wrong)?;
-                let of_region = check::bytes_per_region(&content, buffers.bytes, format, &expected);
-                bytes = Some(of_region.map_err(wrong)?);
+                bytes = Some(f64::from(format.bytes_per_region()));
             }
             (Writes::Session(plan), Some(session)) => {
                 let capture = session.capture()?;
@@ -332,8 +317,8 @@ mod tests {
 
     #[test]
     fn buffers_take_all_regions() {
-        assert_eq!(buffer_bytes(Format::Range16, 1024), 128 << 10);
-        assert_eq!(buffer_bytes(Format::Range8, 1024), 64 << 10);
+        assert_eq!(buffer_bytes(Format::Tagged, 1024), 128 << 10);
+        assert_eq!(buffer_bytes(Format::Compact8, 1024), 64 << 10);
         assert!(buffer_bytes(Format::Events40, 32) >= 40 + 40 * 128);
     }
 
@@ -350,7 +335,6 @@ mod tests {
             means: means.to_vec(),
             longest: means.map(|mean| 2.0 * mean).to_vec(),
             kernels: means.map(|mean| 4.0 * mean).to_vec(),
-            flushes: means.map(|mean| 3.0 * mean).to_vec(),
         });
         let mut point = Point::default();
         summarise(&times, &mut point);
@@ -361,14 +345,13 @@ mod tests {
         assert!((kernel - 80.0).abs() < 1e-9, "{point:?}");
         assert_eq!((point.baseline_cycles, point.spread), (Some(201.0), Some(60.0)));
         assert_eq!(point.iteration_cycles.first(), Some(&(0.0, 201.0)));
-        assert_eq!(point.flush_cycles, Some(843.0));
     }
 
     #[test]
     fn launches_over_the_bus_are_shorter() {
         let iterations = |all: &[Scheme], name: &str, warps| {
             let scheme = all.iter().find(|scheme| scheme.name == name).expect(name);
-            super::iterations(scheme, Blocks { warps, count: 128, shared_bytes: 0 })
+            super::iterations(scheme, Blocks { warps, count: 128 })
         };
         assert_eq!(iterations(SCHEMES, "default", 32), 1024);
         assert_eq!(iterations(SCHEMES, "floor", 32), 1024);
@@ -386,8 +369,7 @@ mod tests {
     #[test]
     fn times_are_those_of_an_iteration() {
         let mut times = Times::default();
-        times.push(512, &[512, 1024, 1536], &[10, 20, 60]);
+        times.push(512, &[512, 1024, 1536]);
         assert_eq!((times.means, times.longest), (vec![2.0], vec![3.0]));
-        assert_eq!(times.flushes, [30.0]);
     }
 }

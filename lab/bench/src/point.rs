@@ -82,10 +82,6 @@ pub struct Point {
     pub iteration_cycles: Vec<(f64, f64)>,
     /// How far the launches of one kernel differ at most, in cycles of an iteration.
     pub spread: Option<f64>,
-    /// Cycles that a warp takes at the end to copy its ring in shared memory to its buffer: the median of
-    /// the launches' means over warps, with all bodies recorded.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub flush_cycles: Option<f64>,
     /// Why there is no figure, or why it must not be trusted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub failed: Option<String>,

@@ -72,9 +72,6 @@ pub fn row(point: &Point) -> String {
         number(point.baseline_cycles, 1),
         number(point.spread, 2),
     );
-    if let Some(flush) = point.flush_cycles {
-        row += &format!("  flush {flush:.0}");
-    }
     if let Some(failed) = &point.failed {
         row += "  FAILED: ";
         row += failed;

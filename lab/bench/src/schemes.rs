@@ -4,7 +4,6 @@ mod combinations;
 
 pub use combinations::combinations;
 
-use profiler_bench_kernels::format::{FITS_MAX, RING_RECORDS};
 use profiler_host::{Keep, LaneBuffers};
 
 use crate::Error;
@@ -29,8 +28,6 @@ pub enum Kernels {
     Common,
     /// Those whose records go to memory of the host.
     Hosted,
-    /// Those whose instructions begin with sm_90.
-    Hopper,
     /// Those of every strategy with every clock and every kind of record.
     Combinations,
     /// The same whose records go to memory of the host.
@@ -51,18 +48,8 @@ pub enum Writes {
 /// What a buffer holds; see `profiler_bench_kernels::format`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Format {
-    /// 16 bytes a region: two packed words.
-    Range16,
-    /// 16 bytes a region, as the profiler's own record is.
-    RangeTagged,
-    /// 8 bytes a region: a short word.
-    Range8,
     /// 8 bytes a region: a compact word.
     Compact8,
-    /// A word where a region's duration fits it, two where not.
-    Escaping(Escape),
-    /// A packed word at each begin and end.
-    TwoWords,
     /// A tagged word at each begin and end.
     Tagged,
     /// A counter, then four numbers of 64 bits a region.
@@ -71,73 +58,17 @@ pub enum Format {
     GridCounter,
     /// A counter and the active events, then 40 bytes an event.
     Events40,
-    /// The last regions, 16 bytes each.
-    Ring16,
-    /// The last regions, 16 bytes each, as the profiler's own record is.
-    RingTagged(RingMemory),
-    /// The last regions, 8 bytes each.
-    Ring8,
-    /// The last begins and ends, 8 bytes each.
-    RingTwoWords,
-}
-
-/// Which shared memory a ring lies in.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum RingMemory {
-    /// An array of the module's.
-    Static,
-    /// What the launch asks for.
-    Dynamic,
-}
-
-/// Which regions take two words, of a form that writes one where it can.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Escape {
-    /// Those that do not fit one.
-    WhereLong,
-    /// Those and all of an even number.
-    EverySecond,
-}
-
-impl Escape {
-    /// The longest duration of a region of this number that takes one word.
-    #[must_use]
-    pub fn fits_max(self, number: u32) -> u64 {
-        match self {
-            Self::EverySecond if number.is_multiple_of(2) => 0,
-            _ => FITS_MAX,
-        }
-    }
 }
 
 impl Format {
-    /// Bytes that a region takes, at most.
+    /// Bytes that a region takes.
     #[must_use]
     pub fn bytes_per_region(self) -> u32 {
         match self {
-            Self::Range8 | Self::Compact8 | Self::Ring8 => 8,
-            Self::Range16
-            | Self::RangeTagged
-            | Self::TwoWords
-            | Self::Tagged
-            | Self::GridCounter
-            | Self::Escaping(_)
-            | Self::Ring16
-            | Self::RingTagged(_)
-            | Self::RingTwoWords => 16,
+            Self::Compact8 => 8,
+            Self::Tagged | Self::GridCounter => 16,
             Self::Slices => 32,
             Self::Events40 => 40,
-        }
-    }
-}
-
-impl Scheme {
-    /// Bytes of dynamic shared memory that a block of so many warps takes.
-    #[must_use]
-    pub fn dynamic_shared_bytes(&self, warps: u32) -> u32 {
-        match self.writes {
-            Writes::Buffers(Format::RingTagged(RingMemory::Dynamic)) => warps * 16 * RING_RECORDS,
-            _ => 0,
         }
     }
 }
@@ -277,10 +208,6 @@ const fn buffers(name: &'static str, kernel: &'static str, format: Format) -> Sc
     Scheme { name, kernel, writes: Writes::Buffers(format), kernels: Kernels::Common }
 }
 
-const fn hopper(name: &'static str, kernel: &'static str, format: Format) -> Scheme {
-    Scheme { name, kernel, writes: Writes::Buffers(format), kernels: Kernels::Hopper }
-}
-
 const fn nothing(name: &'static str, kernel: &'static str) -> Scheme {
     Scheme { name, kernel, writes: Writes::Nothing, kernels: Kernels::Common }
 }
@@ -310,49 +237,6 @@ pub const SCHEMES: &[Scheme] = &[
     recorded("token", "token", Recorders::Warp, Recorded::Token),
     recorded("mark", "mark", Recorders::Warp, Recorded::Mark),
     hosted("host-keep-last", "hosted", Recorders::Warp),
-    // Its record without what keeps it in its buffer.
-    buffers("default-unchecked", "default-unchecked", Format::RangeTagged),
-    buffers("default-unchecked-all-lanes", "default-unchecked-all-lanes", Format::RangeTagged),
-    // Other forms of a record.
-    buffers("global-16B-predicated-unbounded", "global-16b-predicated-unbounded", Format::Range16),
-    buffers("global-16B-predicated-bounded", "global-16b-predicated-bounded", Format::Range16),
-    buffers("global-16B-all-lanes-unbounded", "global-16b-all-lanes-unbounded", Format::Range16),
-    buffers("global-16B-streaming", "global-16b-streaming", Format::Range16),
-    buffers("global-16B-l2", "global-16b-l2", Format::Range16),
-    buffers("global-16B-through", "global-16b-through", Format::Range16),
-    buffers("global-16B-no-allocate", "global-16b-no-allocate", Format::Range16),
-    buffers("global-8B-predicated-bounded", "global-8b-predicated-bounded", Format::Range8),
-    buffers("global-8B-predicated-unbounded", "global-8b-predicated-unbounded", Format::Range8),
-    buffers("global-8B-all-lanes-unbounded", "global-8b-all-lanes-unbounded", Format::Range8),
-    buffers("global-8B-escape", "global-8b-escape", Format::Escaping(Escape::WhereLong)),
-    buffers(
-        "global-8B-escape-every-second",
-        "global-8b-escape-every-second",
-        Format::Escaping(Escape::EverySecond),
-    ),
-    buffers(
-        "global-two-8B-predicated-unbounded",
-        "global-two-8b-predicated-unbounded",
-        Format::TwoWords,
-    ),
-    buffers("global-two-8B-branched", "global-two-8b-branched", Format::TwoWords),
-    buffers("shared-ring-16B-all-lanes", "shared-ring-16b-all-lanes", Format::Ring16),
-    buffers("shared-ring-16B-predicated", "shared-ring-16b-predicated", Format::Ring16),
-    buffers(
-        "shared-ring-16B-apart",
-        "shared-ring-16b-apart",
-        Format::RingTagged(RingMemory::Static),
-    ),
-    buffers(
-        "shared-ring-16B-apart-dynamic",
-        "shared-ring-16b-apart-dynamic",
-        Format::RingTagged(RingMemory::Dynamic),
-    ),
-    buffers("shared-ring-8B-all-lanes", "shared-ring-8b-all-lanes", Format::Ring8),
-    buffers("shared-ring-two-8B-all-lanes", "shared-ring-two-8b-all-lanes", Format::RingTwoWords),
-    hopper("shared-ring-16B-bulk-flush", "shared-ring-16b-bulk-flush", Format::Ring16),
-    hopper("shared-ring-16B-asynchronous", "shared-ring-16b-asynchronous", Format::Ring16),
-    buffers("register-gather-16B", "register-gather-16b", Format::Range16),
     // Other profilers.
     buffers("flashinfer", "flashinfer", Format::Tagged),
     buffers("triton-distributed", "triton-distributed", Format::Tagged),

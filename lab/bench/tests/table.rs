@@ -85,7 +85,7 @@ fn each_number_of_blocks_has_a_table_of_its_own() {
             ..Point::default()
         };
         results.points.push(of_two("default", cycles));
-        results.points.push(of_two("global-16B-predicated-unbounded", cycles - 10.0));
+        results.points.push(of_two("flashinfer", cycles - 10.0));
     }
     let text = table(&results, Extent::All);
     let tables: Vec<&str> = text.split("\n\n").collect();
@@ -94,7 +94,7 @@ fn each_number_of_blocks_has_a_table_of_its_own() {
 | cycles a region by the time of whole kernels, 2 blocks an SM | 32 warps, 8 FMAs | 32 warps, 128 FMAs | bytes | registers |
 |---|---:|---:|---:|---:|
 | `default` | 201 | 199 | 16 | 32 |
-| `global-16B-predicated-unbounded` | 191 | 189 | 16 | 32 |";
+| `flashinfer` | 191 | 189 | 16 | 32 |";
     assert_eq!(tables[1], expected);
     assert!(tables[0].starts_with("| cycles a region, 1 block an SM"), "{text}");
     assert!(tables[2].contains("whole kernels, 4 blocks an SM"), "{text}");

@@ -1,12 +1,11 @@
 //! What ptxas makes of the template: the loop has as many FMAs as were written, and between the two
-//! stamps of a recorded body are as many as the body has. And in which order the address of a record is
-//! made, and that no stamp waits for a store before it. What `default` has and `default-unchecked` has not. And that the two clock reads of the kernels that time
-//! a claim have the claim between them.
+//! stamps of a recorded body are as many as the body has. What a record of `default` is made of, in which
+//! order the address of a record is made, and that no stamp waits for a store before it. And that the two
+//! clock reads of the kernels that time a claim have the claim between them.
 //!
 //! Where ptxas or nvdisasm is missing, every test is listed as ignored; with
 //! `PROFILER_REQUIRE_TOOLS=1` that is a failure.
 
-use std::collections::BTreeMap;
 use std::process::{Command, ExitCode};
 use std::sync::Arc;
 
@@ -64,25 +63,13 @@ fn main() -> ExitCode {
         });
         trials.push(trial.with_ignored_flag(is_ignored));
     }
-    let found_by_checks = Arc::clone(&found);
-    let trial = Trial::test("checks_alone_are_missing", move || {
-        let text = found_by_checks.as_ref().as_ref().map_err(String::clone)?;
-        BODIES.into_iter().try_for_each(|body| checks_alone_are_missing(text, body))
-    });
-    trials.push(trial.with_ignored_flag(is_ignored));
-    for kernel in [
-        "default",
-        "default-unchecked",
-        "default-unchecked-all-lanes",
-        "global-8b-escape",
-        "global-8b-escape-every-second",
-        "shared-ring-16b-apart",
-        "shared-ring-16b-apart-dynamic",
+    for (name, test) in [
+        ("instructions_of_default", instructions_of_default as fn(&str) -> _),
+        ("registers_of_default", registers_of_default),
     ] {
         let found = Arc::clone(&found);
-        let trial = Trial::test(format!("registers_of_{}", kernel.replace('-', "_")), move || {
-            registers_are_apart(found.as_ref().as_ref().map_err(String::clone)?, kernel)
-        });
+        let trial =
+            Trial::test(name, move || test(found.as_ref().as_ref().map_err(String::clone)?));
         trials.push(trial.with_ignored_flag(is_ignored));
     }
     for (kernel, waited_for) in [
@@ -156,76 +143,35 @@ fn clock_reads_enclose(text: &str, kernel: &str, expected: &Waited) -> Result<()
     }
 }
 
-/// What the records of a loop's iteration are made of.
-#[derive(Debug, Default, PartialEq, Eq)]
-struct Records {
-    /// How often each instruction is there, other than those of the loop and of its bodies.
-    instructions: BTreeMap<String, u32>,
-    /// Stores under a predicate.
-    predicated: u32,
-    /// Stores whose predicate an instruction of the iteration makes.
-    asked: u32,
-}
+/// What a record is made of, next to its region's body (docs/how-it-costs.md).
+const OF_RECORD: [&str; 8] = ["CS2R", "CS2R", "ISETP", "LEA", "LOP3", "LOP3", "STG", "VIADDMNMX"];
 
-/// Reads them from the loop of a kernel with all bodies recorded.
-fn records(text: &str, scheme: &str, body: u32) -> Result<Records, Failed> {
-    let name = kernel_name(scheme, body, REGIONS);
-    let lines: Vec<&str> = code(text, &name)?.lines().filter(|line| step(line).is_some()).collect();
-    let is_fma = |index: &usize| step(lines[*index]) == Some(Step::Fma);
-    let fmas: Vec<usize> = (0..lines.len()).filter(is_fma).collect();
-    let expected = (FILLING + REGIONS * body) as usize;
-    // The copy for no session reads no clock.
-    let recording = fmas.chunks(expected).map(|fmas| &lines[fmas[0]..fmas[fmas.len() - 1]]);
-    let mut recording =
-        recording.filter(|copy| copy.iter().any(|line| step(line) == Some(Step::Stamp)));
-    let (Some(recording), None) = (recording.next(), recording.next()) else {
-        return Err(format!("{name} has not one loop that records").into());
-    };
-    let mut records = Records::default();
-    let mut made = Vec::new();
-    for line in recording {
-        let words = operands(line);
-        let name = match words[0].split('.').next().unwrap_or_default() {
-            "FFMA" | "UIADD3" | "BRA" | "NOP" => continue,
-            "ISETP" => {
-                made.push(words[1]);
-                continue;
-            }
-            "LOP3" => format!("LOP3 {}", words[5]),
-            "IADD3" | "VIADD" => "addition".to_owned(),
-            _ if words[0] == "IMAD.IADD" => "addition".to_owned(),
-            other => other.to_owned(),
-        };
-        if name == "STG" {
-            let guard = line.split_whitespace().find_map(|word| word.strip_prefix('@'));
-            records.predicated += u32::from(guard.is_some());
-            let guard = guard.map(|guard| guard.trim_start_matches('!'));
-            records.asked += u32::from(guard.is_some_and(|guard| made.contains(&guard)));
-            made.clear();
-        }
-        *records.instructions.entry(name).or_default() += 1;
-    }
-    Ok(records)
-}
-
-/// Checks that `default-unchecked` is `default` without the comparison, the mask and the limit of the cursor:
-/// the address has two operands in place of three, the cursor is a sum in place of a sum and a minimum, and
-/// the predicate of the store is that of who records, made once for the whole loop.
-fn checks_alone_are_missing(text: &str, body: u32) -> Result<(), Failed> {
-    let of = |others: [(&str, u32); 2], asked| {
-        let both = [("CS2R", 2), ("LEA", 1), ("LOP3 0xf0", 1), ("STG", 1)];
-        let instructions = both.into_iter().chain(others);
-        let instructions =
-            instructions.map(|(name, count)| (name.to_owned(), REGIONS * count)).collect();
-        Records { instructions, predicated: REGIONS, asked }
-    };
-    for (scheme, expected) in [
-        ("default", of([("LOP3 0xf8", 1), ("VIADDMNMX", 1)], REGIONS)),
-        ("default-unchecked", of([("LOP3 0xfc", 1), ("addition", 1)], 0)),
-    ] {
-        let found = records(text, scheme, body)?;
+/// Checks that a recording loop has these instructions for each region, and otherwise those of the loop alone.
+fn instructions_of_default(text: &str) -> Result<(), Failed> {
+    for body in BODIES {
+        let name = kernel_name("default", body, REGIONS);
+        let lines: Vec<&str> =
+            code(text, &name)?.lines().filter(|line| step(line).is_some()).collect();
+        let is_fma = |index: &usize| step(lines[*index]) == Some(Step::Fma);
+        let fmas: Vec<usize> = (0..lines.len()).filter(is_fma).collect();
+        // The copy for no session reads no clock.
+        let recording = fmas
+            .chunks((FILLING + REGIONS * body) as usize)
+            .map(|fmas| &lines[fmas[0]..fmas[fmas.len() - 1]])
+            .find(|copy| copy.iter().any(|line| step(line) == Some(Step::Stamp)))
+            .ok_or_else(|| format!("{name} has no loop that records"))?;
+        let mut found: Vec<&str> = recording
+            .iter()
+            .map(|line| operands(line)[0].split('.').next().unwrap_or_default())
+            .filter(|name| !["FFMA", "UIADD3", "BRA", "NOP"].contains(name))
+            .collect();
+        found.sort_unstable();
+        let mut expected = OF_RECORD.repeat(REGIONS as usize);
+        // Of the loop itself.
+        expected.push("ISETP");
+        expected.sort_unstable();
         if found != expected {
-            return Err(format!("{scheme}, {body} FMAs: {found:?}, not {expected:?}").into());
+            return Err(format!("{name}: {found:?}, not {expected:?}").into());
         }
     }
     Ok(())
@@ -236,8 +182,8 @@ const STORE_READS: usize = 8;
 
 /// Checks that no stamp goes into a register that a store right before it has still to read, as it would
 /// wait for that store (docs/how-it-costs.md, "Up to eight warps").
-fn registers_are_apart(text: &str, scheme: &str) -> Result<(), Failed> {
-    let name = kernel_name(scheme, BODIES[0], REGIONS);
+fn registers_of_default(text: &str) -> Result<(), Failed> {
+    let name = kernel_name("default", BODIES[0], REGIONS);
     let lines: Vec<Vec<&str>> =
         code(text, &name)?.lines().map(operands).filter(|line| !line.is_empty()).collect();
     // The stamp of the whole loop stands after its last FMA.
@@ -247,16 +193,10 @@ fn registers_are_apart(text: &str, scheme: &str) -> Result<(), Failed> {
         let ["CS2R", stamp, "SR_CLOCKLO"] = line[..] else { continue };
         let written = registers(stamp, 2);
         for before in &lines[index.saturating_sub(STORE_READS)..index] {
-            let [store, address, data] = before[..] else { continue };
-            let (address_words, words) = match store {
-                "STG.E.64" => (2, 2),
-                "STG.E.128" => (2, 4),
-                "STS.128" => (1, 4),
-                _ => continue,
-            };
+            let ["STG.E.128", address, data] = before[..] else { continue };
             // `desc[UR6][R12.64+0x8]`
             let address = address.rsplit('[').next().unwrap_or_default();
-            let read = [registers(address, address_words), registers(data, words)].concat();
+            let read = [registers(address, 2), registers(data, 4)].concat();
             if read.iter().any(|register| written.contains(register)) {
                 return Err(format!("{name}: {line:?} waits for {before:?}").into());
             }
@@ -426,7 +366,7 @@ fn disassembly() -> Result<String, String> {
     let folder = tempfile::tempdir().map_err(|error| error.to_string())?;
     let [input, cubin] = ["kernels.ptx", "kernels.cubin"].map(|name| folder.path().join(name));
     let mut text = String::new();
-    for ptx in [profiler_bench::PTX, profiler_bench::HOSTED_PTX, profiler_bench::HOPPER_PTX] {
+    for ptx in [profiler_bench::PTX, profiler_bench::HOSTED_PTX] {
         let ptx = ptx.ok_or("needs a compiler for nvptx64; `cargo xtask tools` installs one")?;
         std::fs::write(&input, ptx).map_err(|error| error.to_string())?;
         let mut assemble = Command::new(&ptxas);

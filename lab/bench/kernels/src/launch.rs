@@ -4,15 +4,49 @@ use profiler_device::__private::wire::Strategy;
 use profiler_device::__private::wire::header::Clock;
 use profiler_device::__private::wire::site::Buffer;
 use profiler_device::__private::{BufferChoice, Config, State, claim_slot_for_warp};
+use profiler_device::hardware::{clock64, globaltimer, lane_id, sm_id, warp_id};
 use profiler_device::{profile_region, profiled};
-use profiler_kernel::thread::sync_threads;
+use profiler_kernel::thread::{block_dim_x, block_idx_x, sync_threads, thread_idx_x};
 
-use crate::instructions::{
-    atomic_add, atomic_add_u64, block, clock64, clock64_after, globaltimer, lane, multiprocessor,
-    opaque_increment, scheduler, thread, threads,
-};
-use crate::template::warp_of_grid;
+use crate::template::{instructions, opaque_increment, warp_of_grid};
 use crate::{MOMENTS, WARP};
+
+instructions! {
+    /// A relaxed atomic add to a counter of 4 bytes; the value before it.
+    ///
+    /// # Safety
+    ///
+    /// `address` must be that of such a counter in global memory, aligned to its size.
+    [unsafe] fn atomic_add(address: u64 as reg64, value: u32 as reg32) out (before as reg32) -> u32 {
+        "atom.relaxed.gpu.global.add.u32 {before}, [{address}], {value};"
+    }
+
+    /// The same of a counter of 8 bytes, as a slot is claimed.
+    ///
+    /// # Safety
+    ///
+    /// As for [`atomic_add`].
+    [unsafe] fn atomic_add_u64(address: u64 as reg64, value: u64 as reg64) out (before as reg64) -> u64 {
+        "atom.relaxed.gpu.global.add.u64 {before}, [{address}], {value};"
+    }
+
+    /// The SM's cycles once a number is there, which is waited for as the profiler's own `wait` waits: the
+    /// predicate holds for every number, of which ptxas knows nothing.
+    fn clock64_after(number: u32 as reg32) out (ticks as reg64) -> u64 {
+        "{{ .reg .pred %p_there; .reg .f32 %f_number;",
+        "mov.b32 %f_number, {number};",
+        "abs.f32 %f_number, %f_number;",
+        "setp.leu.f32 %p_there, %f_number, 0f7F800000;",
+        "mov.u64 {ticks}, 0;",
+        "@%p_there mov.u64 {ticks}, %clock64; }}"
+    }
+}
+
+/// Which of an SM's four schedulers issues for the warp: they take warps in turn.
+#[inline(always)]
+fn scheduler() -> u32 {
+    warp_id() % 4
+}
 
 /// Spins for `cycles` cycles, and writes how long it took. It lasts as long whatever code is around it;
 /// a loop of arithmetic would not.
@@ -27,7 +61,7 @@ unsafe fn work(output: *mut f32, cycles: u32) {
     while passed < u64::from(cycles) {
         passed = clock64() - begin;
     }
-    let index = block() as usize * threads() as usize + thread() as usize;
+    let index = block_idx_x() as usize * block_dim_x() as usize + thread_idx_x() as usize;
     // SAFETY: this thread's number.
     unsafe { *output.add(index) = passed as f32 };
 }
@@ -77,10 +111,10 @@ pub(crate) unsafe extern "ptx-kernel" fn launch_region(output: *mut f32, cycles:
 /// bytes, and `output` for one number for each warp.
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "ptx-kernel" fn launch_round_trip(output: *mut f32, counters: u64) {
-    if !thread().is_multiple_of(WARP) {
+    if !thread_idx_x().is_multiple_of(WARP) {
         return;
     }
-    let address = counters + 128 * u64::from(4 * multiprocessor() + scheduler());
+    let address = counters + 128 * u64::from(4 * sm_id() + scheduler());
     let begin = clock64();
     // SAFETY: the caller's. The second address is not known before the first add has come back, and a warp
     // issues in order, so that the clock is read after that.
@@ -89,7 +123,7 @@ pub(crate) unsafe extern "ptx-kernel" fn launch_round_trip(output: *mut f32, cou
         atomic_add(address + u64::from(first >> 31), 0);
         clock64()
     };
-    let warp = (block() * threads() + thread()) / WARP;
+    let warp = (block_idx_x() * block_dim_x() + thread_idx_x()) / WARP;
     // SAFETY: this warp's number.
     unsafe { *output.add(warp as usize) = (end - begin) as f32 };
 }
@@ -114,7 +148,7 @@ unsafe fn timed(output: *mut u64, wait: impl Fn() -> u32) {
         let begin = clock64();
         let number = wait();
         let cycles = clock64_after(number) - begin;
-        if lane() == 0 {
+        if lane_id() == 0 {
             // SAFETY: this moment's pair of this warp's.
             unsafe {
                 // All 64 bits, although their upper half says nothing: ptxas would read half a clock, which
@@ -156,10 +190,10 @@ pub(crate) unsafe extern "ptx-kernel" fn launch_atomic(
     scheduler_bytes: u32,
 ) {
     // As a claim has it: the number of an SM may exceed their count.
-    let sm = multiprocessor().min(sm_count - 1);
+    let sm = sm_id().min(sm_count - 1);
     let address = counters + u64::from(sm * sm_bytes + scheduler() * scheduler_bytes);
     let wait = || {
-        if lane() != 0 {
+        if lane_id() != 0 {
             return 0;
         }
         // SAFETY: the caller's.
@@ -189,7 +223,7 @@ pub(crate) unsafe extern "ptx-kernel" fn launch_claim(output: *mut u64) {
     if State::recorded_block(config).is_none() {
         return;
     }
-    let (lane, warp) = (lane(), thread() / WARP);
+    let (lane, warp) = (lane_id(), thread_idx_x() / WARP);
     // SAFETY: the caller's; all lanes of a warp come to each moment.
     unsafe { timed(output, || claim_slot_for_warp(lane, warp)) }
 }
@@ -202,7 +236,7 @@ pub(crate) unsafe extern "ptx-kernel" fn launch_claim(output: *mut u64) {
 /// `output` must be valid for two numbers.
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "ptx-kernel" fn launch_clock_rate(output: *mut u64, cycles: u32) {
-    if thread() + block() != 0 {
+    if thread_idx_x() + block_idx_x() != 0 {
         return;
     }
     let (begin, begin_ns) = (clock64(), globaltimer());

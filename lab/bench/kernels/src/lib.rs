@@ -1,72 +1,33 @@
 //! Kernels that measure what one recorded region costs.
 //!
-//! All are one template (`template`), made anew for each *scheme*: the profiler's own macros
-//! (`ours`), other forms of a record (`forms`, `escape` for one of two sizes, `ring` for a ring in shared
-//! memory as good as the profiler's own in global memory, `unchecked` for the profiler's own less its checks,
-//! and `hopper` for those that sm_90 brought), and the way that other profilers record (`peers`).
+//! All are one template (`template`), made anew for each *scheme*: the profiler's own macros (`ours`), the
+//! way that other profilers record (`peers`), and what both are compared with (`baselines`).
 //! `launch` has kernels for what entering and leaving a profiled kernel costs.
 //!
 //! They are about machine code, so there are no CPU twins: on the host this crate is what the
 //! kernels and the program that launches them must agree on.
 #![cfg_attr(target_arch = "nvptx64", no_std, feature(abi_ptx, asm_experimental_arch))]
 
-#[cfg(all(
-    target_arch = "nvptx64",
-    feature = "hopper",
-    any(feature = "host-buffer", feature = "combinations")
-))]
-compile_error!("the kernels of `hopper` are a module of their own: leave out the other features");
-
 pub mod format;
 
-#[cfg(all(
-    target_arch = "nvptx64",
-    not(any(feature = "host-buffer", feature = "hopper", feature = "combinations"))
-))]
-mod escape;
 #[cfg(all(target_arch = "nvptx64", not(any(feature = "host-buffer", feature = "combinations"))))]
-#[cfg_attr(feature = "hopper", allow(dead_code, unused_imports, reason = "it is for all kernels"))]
-mod forms;
-#[cfg(all(target_arch = "nvptx64", feature = "hopper"))]
-mod hopper;
+mod baselines;
+#[cfg(all(target_arch = "nvptx64", not(any(feature = "host-buffer", feature = "combinations"))))]
+mod launch;
 #[cfg(target_arch = "nvptx64")]
 #[cfg_attr(
-    any(feature = "host-buffer", feature = "hopper", feature = "combinations"),
-    allow(dead_code, reason = "it is for all kernels")
-)]
-mod instructions;
-#[cfg(all(
-    target_arch = "nvptx64",
-    not(any(feature = "host-buffer", feature = "hopper", feature = "combinations"))
-))]
-mod launch;
-#[cfg(all(target_arch = "nvptx64", not(feature = "hopper")))]
-#[cfg_attr(
     all(feature = "host-buffer", not(feature = "combinations")),
-    allow(dead_code, unused_macros, reason = "as above")
+    allow(dead_code, unused_macros, reason = "it is for all kernels")
 )]
 mod ours;
-#[cfg(all(
-    target_arch = "nvptx64",
-    not(any(feature = "host-buffer", feature = "hopper", feature = "combinations"))
-))]
+#[cfg(all(target_arch = "nvptx64", not(any(feature = "host-buffer", feature = "combinations"))))]
 mod peers;
-#[cfg(all(
-    target_arch = "nvptx64",
-    not(any(feature = "host-buffer", feature = "hopper", feature = "combinations"))
-))]
-mod ring;
 #[cfg(target_arch = "nvptx64")]
 #[cfg_attr(
     any(feature = "host-buffer", feature = "combinations"),
-    allow(unused_macros, unused_imports, reason = "as above")
+    allow(dead_code, unused_macros, unused_imports, reason = "as above")
 )]
 mod template;
-#[cfg(all(
-    target_arch = "nvptx64",
-    not(any(feature = "host-buffer", feature = "hopper", feature = "combinations"))
-))]
-mod unchecked;
 
 /// Dependent multiply-adds in a body: each scheme has kernels for both.
 pub const BODIES: [u32; 2] = [8, 128];

@@ -2,7 +2,7 @@
 
 use profiler_device::{Recorder, profile_mark, profile_region, region_end, region_start};
 
-use crate::template::{Left, Scheme};
+use crate::template::Scheme;
 
 /// Makes a scheme of a macro that records one region around a body. Each use of it is a site of its
 /// own, as in a kernel that somebody writes.
@@ -20,11 +20,6 @@ macro_rules! scheme {
                     3 => $record!("third", self.0, body),
                     _ => $record!("fourth", self.0, body),
                 };
-            }
-
-            #[inline(always)]
-            fn leave(self) -> Left {
-                Left::default()
             }
         }
     };
@@ -106,8 +101,6 @@ macro_rules! kernels {
     (in $outer:tt $($name:ident => [$($options:tt)*] $scheme:ident;)*) => {
         $(mod $name {
             use super::$scheme;
-            #[allow(unused_imports, reason = "only some strategies name the lane")]
-            use crate::instructions::lane;
 
             kernels!(@one $outer $name [$($options)*] $scheme; n8_e0 8 0);
             kernels!(@one $outer $name [$($options)*] $scheme; n8_e1 8 1);
@@ -158,7 +151,7 @@ kernels! {
     thread => [by = thread] Region;
     block => [by = block] Region;
     warp_group => [by = warp_group] Region;
-    when => [by = when(lane() == 0)] Region;
+    when => [by = when(profiler_device::hardware::lane_id() == 0)] Region;
     value => [] RegionWithValue;
     short_value => [] RegionWithShortValue;
     wait => [] RegionWithWait;
@@ -178,7 +171,7 @@ macro_rules! combinations {
             block $options [by = block];
             thread $options [by = thread];
             elected $options [by = elected];
-            when $options [by = when(lane() == 0)];
+            when $options [by = when(profiler_device::hardware::lane_id() == 0)];
         }
     };
     ($($strategy:ident [$($options:tt)*] [$($by:tt)*];)*) => {

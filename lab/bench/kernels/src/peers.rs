@@ -1,15 +1,49 @@
 //! How other profilers record, each written anew from what its documentation and interface say. All
 //! record once a warp here, so that they can be compared.
 
+use profiler_device::hardware::{clock64, globaltimer, lane_id, sm_id};
+use profiler_kernel::thread::{block_fence, block_idx_x, thread_idx_x};
+
 use crate::WARP;
 use crate::format::{self, SM_PROFILER_BYTES, SM_PROFILER_HEAD};
-use crate::forms::{Buffer, Form, HighHalves};
-use crate::instructions::{
-    Global8All, Global8Leader, Global16All, Store, atomic_add, block, clock64, fence_block,
-    fence_block_sequential, globaltimer, globaltimer_low, lane, load, load_u32, multiprocessor,
-    store_u32, thread,
-};
-use crate::template::{Left, kernels, warp_of_grid};
+use crate::launch::atomic_add;
+use crate::template::{Buffer, Form, HighHalves, instructions, kernels, warp_of_grid};
+
+// Safety of loads and stores: the address is that of so many bytes of global memory, aligned to the size of a
+// number (of both, for a pair), which no other thread writes.
+instructions! {
+    /// The low half of the GPU's nanoseconds.
+    fn globaltimer_low() out (ticks as reg32) -> u32 { "mov.u32 {ticks}, %globaltimer_lo;" }
+
+    /// The stronger fence of a block (PTX ISA, "membar/fence").
+    fn fence_block_sequential() { "fence.sc.cta;" }
+
+    [unsafe] fn load_u32(address: u64 as reg64) out (value as reg32) -> u32 {
+        "ld.global.u32 {value}, [{address}];"
+    }
+
+    [unsafe] fn load_u64(address: u64 as reg64) out (value as reg64) -> u64 {
+        "ld.global.u64 {value}, [{address}];"
+    }
+
+    [unsafe] fn store_u32(address: u64 as reg64, value: u32 as reg32) {
+        "st.global.u32 [{address}], {value};"
+    }
+
+    [unsafe] fn store_u64(address: u64 as reg64, value: u64 as reg64) {
+        "st.global.u64 [{address}], {value};"
+    }
+
+    /// A store if `condition` is not 0.
+    [unsafe] fn store_u64_if(condition: u32 as reg32, address: u64 as reg64, value: u64 as reg64) {
+        "{{ .reg .pred %p_store; setp.ne.u32 %p_store, {condition}, 0;",
+        "@%p_store st.global.u64 [{address}], {value}; }}"
+    }
+
+    [unsafe] fn store_pair(address: u64 as reg64, first: u64 as reg64, second: u64 as reg64) {
+        "st.global.v2.u64 [{address}], {{{first}, {second}}};"
+    }
+}
 
 /// flashinfer's macros: after a branch a tag of 32 bits and the low half of the global timer, and a
 /// fence of the block after each. No bound.
@@ -25,7 +59,7 @@ impl Flashinfer {
         if self.leader {
             let word = format::pack_tagged(self.group, number, is_end, globaltimer_low());
             // SAFETY: the host gives buffers that take all events.
-            unsafe { Global8All::store(true, self.next, word) };
+            unsafe { store_u64(self.next, word) };
             self.next += 8;
         }
     }
@@ -36,19 +70,19 @@ impl Form for Flashinfer {
 
     #[inline(always)]
     fn new(buffer: Buffer) -> Self {
-        Self { leader: lane() == 0, next: buffer.address, group: warp_of_grid() }
+        Self { leader: lane_id() == 0, next: buffer.address, group: warp_of_grid() }
     }
 
     #[inline(always)]
     fn begin<const NUMBER: u32>(&mut self) {
         self.append(NUMBER, false);
-        fence_block();
+        block_fence();
     }
 
     #[inline(always)]
     fn end<const NUMBER: u32>(&mut self, (): ()) {
         self.append(NUMBER, true);
-        fence_block();
+        block_fence();
     }
 }
 
@@ -93,7 +127,7 @@ impl Form for NuggetsCompact {
     #[inline(always)]
     fn new(buffer: Buffer) -> Self {
         let high_halves = HighHalves::default();
-        Self { leader: lane() == 0, high_halves, next: buffer.address }
+        Self { leader: lane_id() == 0, high_halves, next: buffer.address }
     }
 
     #[inline(always)]
@@ -107,13 +141,13 @@ impl Form for NuggetsCompact {
         self.high_halves.fold(start, end);
         let word = format::pack_compact(NUMBER, start, end);
         // SAFETY: the host gives buffers that take all records.
-        unsafe { Global8Leader::store(self.leader, self.next, word) };
+        unsafe { store_u64_if(u32::from(self.leader), self.next, word) };
         self.next += 8;
     }
 
     #[inline(always)]
-    fn leave(self) -> Left {
-        Left { rest: self.high_halves.folded(), ..Left::default() }
+    fn leave(self) -> u32 {
+        self.high_halves.folded()
     }
 }
 
@@ -141,7 +175,7 @@ impl Form for CuteDslAtomic {
 
     #[inline(always)]
     fn new(buffer: Buffer) -> Self {
-        Self { leader: lane() == 0, buffer }
+        Self { leader: lane_id() == 0, buffer }
     }
 
     #[inline(always)]
@@ -153,7 +187,7 @@ impl Form for CuteDslAtomic {
         let event = unsafe { atomic_add(self.buffer.address, 1) };
         if self.has_buffer(event) {
             // SAFETY: the event's own words.
-            unsafe { Global8All::store(true, self.address(event), globaltimer()) };
+            unsafe { store_u64(self.address(event), globaltimer()) };
         }
         event
     }
@@ -165,10 +199,10 @@ impl Form for CuteDslAtomic {
             let address = self.address(event);
             // SAFETY: the event's own words, the first of which was written at its begin.
             unsafe {
-                let start = load(address);
-                Global8All::store(true, address + 8, end - start);
-                Global8All::store(true, address + 16, u64::from(NUMBER));
-                Global8All::store(true, address + 24, u64::from(warp_of_grid()));
+                let start = load_u64(address);
+                store_u64(address + 8, end - start);
+                store_u64(address + 16, u64::from(NUMBER));
+                store_u64(address + 24, u64::from(warp_of_grid()));
             }
         }
     }
@@ -188,7 +222,7 @@ impl Form for GridAtomic {
     #[inline(always)]
     fn new(buffer: Buffer) -> Self {
         let records = buffer.buffer + u64::from(buffer.bytes);
-        Self { leader: lane() == 0, counter: buffer.buffer, records }
+        Self { leader: lane_id() == 0, counter: buffer.buffer, records }
     }
 
     #[inline(always)]
@@ -202,14 +236,12 @@ impl Form for GridAtomic {
         if self.leader {
             // SAFETY: the counter at the begin of the buffer.
             let index = unsafe { atomic_add(self.counter, 1) };
-            let words = [
-                format::pack(format::BEGIN, NUMBER, start),
-                // The warp, since the records of all lie together.
-                format::pack(format::END, warp_of_grid(), end),
-            ];
+            let first = format::pack(format::BEGIN, NUMBER, start);
+            // The warp, since the records of all lie together.
+            let second = format::pack(format::END, warp_of_grid(), end);
             // SAFETY: the host gives as many buffers as there are warps, and one more, each for all
             // records of a warp.
-            unsafe { Global16All::store(true, self.records + 16 * u64::from(index), words) };
+            unsafe { store_pair(self.records + 16 * u64::from(index), first, second) };
         }
     }
 }
@@ -240,7 +272,7 @@ impl Form for SmProfiler {
 
     #[inline(always)]
     fn new(buffer: Buffer) -> Self {
-        Self { leader: lane() == 0, buffer }
+        Self { leader: lane_id() == 0, buffer }
     }
 
     #[inline(always)]
@@ -252,12 +284,12 @@ impl Form for SmProfiler {
                 store_u32(self.head(0), index + 1);
                 store_u32(self.head(NUMBER), index);
                 let event = self.event(index);
-                Global8All::store(true, event, globaltimer());
+                store_u64(event, globaltimer());
                 store_u32(event + 16, NUMBER);
                 store_u32(event + 20, index);
-                store_u32(event + 24, block());
-                store_u32(event + 28, thread() / WARP);
-                store_u32(event + 32, multiprocessor());
+                store_u32(event + 24, block_idx_x());
+                store_u32(event + 28, thread_idx_x() / WARP);
+                store_u32(event + 32, sm_id());
             }
         }
     }
@@ -268,7 +300,7 @@ impl Form for SmProfiler {
             // SAFETY: as above.
             unsafe {
                 let index = load_u32(self.head(NUMBER));
-                Global8All::store(true, self.event(index) + 8, globaltimer());
+                store_u64(self.event(index) + 8, globaltimer());
             }
         }
     }

@@ -18,10 +18,10 @@
 
 use core::arch::asm;
 
-use profiler_kernel::thread::sync_threads;
+use profiler_device::hardware::{clock64, lane_id};
+use profiler_kernel::thread::{block_dim_x, block_idx_x, sync_threads, thread_idx_x};
 
 use crate::WARP;
-use crate::instructions::{block, clock64, lane, opaque_increment, thread, threads};
 
 /// A way to record regions.
 pub(crate) trait Scheme {
@@ -29,17 +29,128 @@ pub(crate) trait Scheme {
     /// number, from 1.
     fn region<const NUMBER: u32>(&mut self, body: impl FnOnce() -> f32);
 
-    /// What is to be done when the kernel has been timed.
-    fn leave(self) -> Left;
+    /// What must not be optimised away, when the kernel has been timed.
+    #[inline(always)]
+    fn leave(self) -> u32
+    where
+        Self: Sized,
+    {
+        0
+    }
 }
 
-/// What a scheme leaves behind.
-#[derive(Clone, Copy, Default)]
-pub(crate) struct Left {
-    /// What must not be optimised away.
-    pub(crate) rest: u32,
-    /// Cycles that it took to copy a ring to the buffer; 0 where there is none.
-    pub(crate) flush: u32,
+/// A scheme whose begins and ends are apart, and which writes to a buffer.
+pub(crate) trait Form {
+    /// What is known from a region's begin to its end.
+    type Start;
+
+    /// The form in a buffer, which its writes then go to.
+    fn new(buffer: Buffer) -> Self;
+
+    /// Begins the region with this number, from 1.
+    fn begin<const NUMBER: u32>(&mut self) -> Self::Start;
+
+    /// Ends it.
+    fn end<const NUMBER: u32>(&mut self, start: Self::Start);
+
+    /// See [`Scheme::leave`].
+    #[inline(always)]
+    fn leave(self) -> u32
+    where
+        Self: Sized,
+    {
+        0
+    }
+}
+
+impl<F: Form> Scheme for F {
+    #[inline(always)]
+    fn region<const NUMBER: u32>(&mut self, body: impl FnOnce() -> f32) {
+        let start = self.begin::<NUMBER>();
+        body();
+        self.end::<NUMBER>(start);
+    }
+
+    #[inline(always)]
+    fn leave(self) -> u32 {
+        Form::leave(self)
+    }
+}
+
+/// What a warp may write to: `bytes` bytes, a power of two, at a multiple of them.
+#[derive(Clone, Copy)]
+pub(crate) struct Buffer {
+    /// Where the buffer of all buffers begins.
+    pub(crate) buffer: u64,
+    /// Where this warp's begins.
+    pub(crate) address: u64,
+    /// Bytes of a buffer.
+    pub(crate) bytes: u32,
+}
+
+impl Buffer {
+    /// The calling warp's.
+    #[inline(always)]
+    pub(crate) fn new(buffer: *mut u8, bytes: u32) -> Self {
+        let buffer = buffer as u64;
+        Self { buffer, address: buffer + u64::from(warp_of_grid()) * u64::from(bytes), bytes }
+    }
+}
+
+/// Keeps the high halves of readings in use, by one instruction a region: the assembler turns a read
+/// of which the low half alone is used into one of 32 bits, which costs more than that.
+#[derive(Default)]
+pub(crate) struct HighHalves(u32);
+
+impl HighHalves {
+    #[inline(always)]
+    pub(crate) fn fold(&mut self, start: u64, end: u64) {
+        self.0 ^= (start >> 32) as u32 ^ (end >> 32) as u32;
+    }
+
+    #[inline(always)]
+    pub(crate) fn folded(&self) -> u32 {
+        self.0
+    }
+}
+
+/// Makes functions of one PTX instruction each, as volatile `asm!`: the compiler neither drops nor
+/// reorders them.
+macro_rules! instructions {
+    ($(
+        $(#[$attribute:meta])*
+        $([$unsafe:ident])? fn $name:ident($($operand:ident: $type:ty as $class:ident),*)
+        $(out ($result:ident as $out:ident) -> $returned:ty)?
+        { $($text:expr),+ }
+    )*) => {$(
+        $(#[$attribute])*
+        #[inline(always)]
+        pub(crate) $($unsafe)? fn $name($($operand: $type),*) $(-> $returned)? {
+            $(let $result: $returned;)?
+            // SAFETY: only the functions that are unsafe touch memory, and their callers answer for it. Not
+            // `nomem`: memory accesses stay on their side of it.
+            unsafe {
+                core::arch::asm!(
+                    $($text,)+
+                    $($result = out($out) $result,)?
+                    $($operand = in($class) $operand,)*
+                    options(nostack, preserves_flags),
+                );
+            }
+            $($result)?
+        }
+    )*};
+}
+pub(crate) use instructions;
+
+/// One more, in a way that does not let the compiler count the iterations of a loop and unroll it.
+#[inline(always)]
+pub(crate) fn opaque_increment(mut value: u32) -> u32 {
+    // SAFETY: arithmetic on a register.
+    unsafe {
+        asm!("add.u32 {value}, {value}, 1;", value = inout(reg32) value, options(nostack));
+    }
+    value
 }
 
 macro_rules! fma {
@@ -85,8 +196,8 @@ fn body<const N: u32, const E: u32, const NUMBER: u32>(scheme: &mut impl Scheme,
     work::<1>(x);
 }
 
-/// Times the loop; lane 0 of each warp writes `t1 - t0` to its pair in `cycles`, and after it the cycles
-/// of its ring's flush in the upper half of a number whose lower half nobody reads.
+/// Times the loop; lane 0 of each warp writes `t1 - t0` to its pair in `cycles`, and after it a number that
+/// nobody reads.
 ///
 /// # Safety
 ///
@@ -98,7 +209,7 @@ pub(crate) unsafe fn measure<const N: u32, const E: u32>(
     cycles: *mut u64,
     iterations: u32,
 ) {
-    let mut x = lane() as f32;
+    let mut x = lane_id() as f32;
     sync_threads();
     let begin = clock64();
     let mut done = 0;
@@ -112,13 +223,13 @@ pub(crate) unsafe fn measure<const N: u32, const E: u32>(
         work::<8>(&mut x);
     }
     let elapsed = clock64() - begin;
-    let Left { rest, flush } = scheme.leave();
-    if lane() == 0 {
+    let rest = scheme.leave();
+    if lane_id() == 0 {
         let pair = 2 * warp_of_grid() as usize;
         // SAFETY: this warp's pair.
         unsafe {
             cycles.add(pair).write(elapsed);
-            cycles.add(pair + 1).write(u64::from(flush) << 32 | u64::from(rest ^ x.to_bits()));
+            cycles.add(pair + 1).write(u64::from(rest ^ x.to_bits()));
         }
     }
 }
@@ -126,30 +237,30 @@ pub(crate) unsafe fn measure<const N: u32, const E: u32>(
 /// The number of the calling warp in its grid.
 #[inline(always)]
 pub(crate) fn warp_of_grid() -> u32 {
-    block() * (threads() / WARP) + thread() / WARP
+    block_idx_x() * (block_dim_x() / WARP) + thread_idx_x() / WARP
 }
 
 /// Makes the kernels of one scheme, one for each body and number of recorded bodies.
 ///
 /// `kernels! { name => |buffer| expression; }`: the expression gives the [`Scheme`]; `buffer` names
-/// the [`crate::forms::Buffer`] that the warp may write to.
+/// the [`Buffer`] that the warp may write to.
 macro_rules! kernels {
-    ($($name:ident => |$lane_buffer:ident| $scheme:expr;)*) => {
+    ($($name:ident => |$warp_buffer:ident| $scheme:expr;)*) => {
         $(mod $name {
             #[allow(unused_imports, reason = "schemes differ in what they need")]
             use super::*;
-            $crate::template::kernels!(@one $name $lane_buffer $scheme; n8_e0 8 0);
-            $crate::template::kernels!(@one $name $lane_buffer $scheme; n8_e1 8 1);
-            $crate::template::kernels!(@one $name $lane_buffer $scheme; n8_e2 8 2);
-            $crate::template::kernels!(@one $name $lane_buffer $scheme; n8_e4 8 4);
-            $crate::template::kernels!(@one $name $lane_buffer $scheme; n128_e0 128 0);
-            $crate::template::kernels!(@one $name $lane_buffer $scheme; n128_e1 128 1);
-            $crate::template::kernels!(@one $name $lane_buffer $scheme; n128_e2 128 2);
-            $crate::template::kernels!(@one $name $lane_buffer $scheme; n128_e4 128 4);
+            $crate::template::kernels!(@one $name $warp_buffer $scheme; n8_e0 8 0);
+            $crate::template::kernels!(@one $name $warp_buffer $scheme; n8_e1 8 1);
+            $crate::template::kernels!(@one $name $warp_buffer $scheme; n8_e2 8 2);
+            $crate::template::kernels!(@one $name $warp_buffer $scheme; n8_e4 8 4);
+            $crate::template::kernels!(@one $name $warp_buffer $scheme; n128_e0 128 0);
+            $crate::template::kernels!(@one $name $warp_buffer $scheme; n128_e1 128 1);
+            $crate::template::kernels!(@one $name $warp_buffer $scheme; n128_e2 128 2);
+            $crate::template::kernels!(@one $name $warp_buffer $scheme; n128_e4 128 4);
         })*
     };
     (
-        @one $name:ident $lane_buffer:ident $scheme:expr;
+        @one $name:ident $warp_buffer:ident $scheme:expr;
         $kernel:ident $body:literal $recorded:literal
     ) => {
         /// One kernel of the scheme.
@@ -166,7 +277,7 @@ macro_rules! kernels {
             buffer_bytes: u32,
             iterations: u32,
         ) {
-            let $lane_buffer = $crate::forms::Buffer::new(buffer, buffer_bytes);
+            let $warp_buffer = $crate::template::Buffer::new(buffer, buffer_bytes);
             // SAFETY: the kernel's caller gives a pair of numbers for each warp, and blocks of one
             // dimension.
             unsafe { $crate::template::measure::<$body, $recorded>($scheme, cycles, iterations) }
