@@ -6,6 +6,8 @@ mod diff;
 mod export;
 mod info;
 mod instrument;
+mod ptxas;
+mod record;
 mod report;
 mod sites;
 mod stats;
@@ -19,6 +21,7 @@ use crate::exit::{Error, Verdict};
 /// A command with its arguments.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
+    Record(record::Arguments),
     Info(info::Arguments),
     Stats(stats::Arguments),
     Timeline(timeline::Arguments),
@@ -29,11 +32,15 @@ pub(crate) enum Command {
     Sites(sites::Arguments),
     Instrument(instrument::Arguments),
     Completions(completions::Arguments),
+    #[command(hide = true)]
+    Ptxas(ptxas::Arguments),
 }
 
 /// Runs a command.
 pub(crate) fn run(command: Command, console: &Console) -> Result<Verdict, Error> {
     match command {
+        Command::Record(arguments) => record::run(arguments, console),
+        Command::Ptxas(arguments) => ptxas::run(&arguments),
         Command::Info(arguments) => info::run(&arguments, console),
         Command::Stats(arguments) => stats::run(&arguments, console),
         Command::Timeline(arguments) => timeline::run(&arguments, console),

@@ -37,6 +37,8 @@ pub(crate) enum Verdict {
     Found,
     /// The data do not tell.
     Unknown,
+    /// The exit status of a program that was run.
+    Program(u8),
 }
 
 impl Verdict {
@@ -51,6 +53,7 @@ impl Verdict {
             Self::Clean => CLEAN.into(),
             Self::Found => FOUND.into(),
             Self::Unknown => UNKNOWN.into(),
+            Self::Program(status) => status.into(),
         }
     }
 }

@@ -22,7 +22,7 @@ pub(crate) struct KernelArguments {
     budget: f64,
 }
 
-fn per_cent(text: &str) -> Result<f64, String> {
+pub(crate) fn per_cent(text: &str) -> Result<f64, String> {
     let number: f64 = text.parse().map_err(|_| "it is not a number".to_owned())?;
     if (0.0..=10_000.0).contains(&number) { Ok(number) } else { Err("give 0 to 10000".to_owned()) }
 }

@@ -12,6 +12,7 @@ mod kernels;
 mod load;
 mod output;
 mod part;
+mod record;
 mod screen;
 mod selection;
 mod terminal;

@@ -70,43 +70,37 @@ extern "ptx-kernel" fn __profiler_enter() {
     // SAFETY: it is where the recording copy of a rewritten kernel begins, and the block is that of
     // `recorded_block`.
     let state = unsafe { State::enter_block(site(), CONFIG, block) };
-    let [a, b, c] = state.last.get();
     // SAFETY: a comment.
     unsafe {
         asm!(
-            "// profiler-out {slot} {address} {mask} {limit} {step} {a} {b} {c}",
+            "// profiler-out {slot} {address} {mask} {limit} {step}",
             slot = in(reg32) state.slot,
             address = in(reg64) state.buffer.address,
             mask = in(reg32) state.buffer.mask,
             limit = in(reg32) state.leader.limit,
             step = in(reg32) state.leader.step,
-            a = in(reg32) a,
-            b = in(reg32) b,
-            c = in(reg32) c,
             options(nostack, preserves_flags)
         );
     }
     forget(state);
 }
 
-/// Records a region that ends here and began at `start`.
+/// Records a region that ends here and began at `start`. Words of the units before are not kept in registers (see
+/// `State::address`): these regions lie far apart, and the kernels have few registers to spare.
 #[unsafe(no_mangle)]
 extern "ptx-kernel" fn __profiler_record() {
     let (start, address): (u64, u64);
-    let (mask, limit, step, cursor, a, b, c): (u32, u32, u32, u32, u32, u32, u32);
+    let (mask, limit, step, cursor): (u32, u32, u32, u32);
     // SAFETY: as above.
     unsafe {
         asm!(
-            "// profiler-in {start} {address} {mask} {limit} {step} {cursor} {a} {b} {c}",
+            "// profiler-in {start} {address} {mask} {limit} {step} {cursor}",
             start = out(reg64) start,
             address = out(reg64) address,
             mask = out(reg32) mask,
             limit = out(reg32) limit,
             step = out(reg32) step,
             cursor = out(reg32) cursor,
-            a = out(reg32) a,
-            b = out(reg32) b,
-            c = out(reg32) c,
             options(nostack, preserves_flags)
         );
     }
@@ -116,17 +110,12 @@ extern "ptx-kernel" fn __profiler_record() {
     state.buffer = LaneBuffer { address, mask, budget };
     state.leader = budget;
     state.cursor.set(cursor);
-    state.last.set([a, b, c]);
     Recorder::new(&state).leader().resumed(site(), start).end();
-    let (cursor, [a, b, c]) = (state.cursor.get(), state.last.get());
     // SAFETY: a comment.
     unsafe {
         asm!(
-            "// profiler-out {cursor} {a} {b} {c}",
-            cursor = in(reg32) cursor,
-            a = in(reg32) a,
-            b = in(reg32) b,
-            c = in(reg32) c,
+            "// profiler-out {cursor}",
+            cursor = in(reg32) state.cursor.get(),
             options(nostack, preserves_flags)
         );
     }

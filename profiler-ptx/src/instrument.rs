@@ -32,6 +32,8 @@ impl Options {
 pub struct Instrumented {
     /// The module's text.
     pub text: String,
+    /// The hash by which it is known; its descriptor has it until a session fills that.
+    pub hash: u64,
     /// Its kernels.
     pub kernels: Vec<Kernel>,
 }
@@ -129,6 +131,14 @@ impl std::fmt::Debug for Error {
 /// Says why nothing of the module can be rewritten.
 pub fn instrument(ptx: &str, options: &Options) -> Result<Instrumented, Error> {
     rewrite::instrument(ptx, options)
+}
+
+/// The names of a module's kernels.
+#[must_use]
+pub fn kernel_names(ptx: &str) -> Vec<String> {
+    let module = crate::syntax::Module::parse(ptx);
+    let kernels = module.functions.iter().filter(|function| function.is_kernel);
+    kernels.map(|function| function.name.to_owned()).collect()
 }
 
 /// Lists what [`instrument`] would record.

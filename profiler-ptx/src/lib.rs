@@ -37,7 +37,9 @@ mod source;
 #[cfg(feature = "rewrite")]
 pub use image::{Image, ImageError, images};
 #[cfg(feature = "rewrite")]
-pub use instrument::{Error, Instrumented, Kernel, LeftOut, Options, Site, instrument, sites};
+pub use instrument::{
+    Error, Instrumented, Kernel, LeftOut, Options, Site, instrument, kernel_names, sites,
+};
 #[cfg(feature = "rewrite")]
 pub use region::RegionKind;
 #[cfg(feature = "rewrite")]

@@ -52,8 +52,10 @@ pub(crate) fn instrument(text: &str, options: &Options) -> Result<Instrumented, 
         kernels.push(kernel);
     }
     let mut out = String::with_capacity(2 * text.len());
+    // So that two modules that are linked into one have no name twice.
+    let hash = fnv1a(text.as_bytes());
     if entries.is_empty() || !options.writes {
-        return Ok(Instrumented { text: text.to_owned(), kernels });
+        return Ok(Instrumented { text: text.to_owned(), hash, kernels });
     }
     // Writing to a String cannot fail.
     let _ = writeln!(
@@ -63,20 +65,22 @@ pub(crate) fn instrument(text: &str, options: &Options) -> Result<Instrumented, 
         entries.len()
     );
     let head = module.head_end().ok_or(Error::NoHead)?;
+    let mut descriptor = [0; profiler_wire::descriptor::BYTES];
+    let at = profiler_wire::descriptor::offset::MODULE_HASH as usize;
+    descriptor[at..at + 8].copy_from_slice(&hash.to_le_bytes());
     let mut variables = format!(
-        "\n.visible .const .align 16 .b8 {}[{}];\n",
+        "\n.visible .const .align 16 .b8 {}[{}] = {{{}}};\n",
         symbol::DESCRIPTOR,
-        profiler_wire::descriptor::BYTES
+        descriptor.len(),
+        listed(&descriptor)
     );
-    // So that two modules that are linked into one have no name twice.
-    let hash = fnv1a(text.as_bytes());
     for (id, entry) in (1..).zip(&entries) {
         variables += &variable(hash, id, entry);
     }
     edits.insert(head, variables);
     edits.apply(text, &mut out);
     debug_assert_eq!(check::check(&out), Ok(()));
-    Ok(Instrumented { text: out, kernels })
+    Ok(Instrumented { text: out, hash, kernels })
 }
 
 /// Refuses what cannot be rewritten at all.
@@ -186,9 +190,12 @@ fn encoded(entry: &SiteEntry<'_>) -> Vec<u8> {
 fn variable(hash: u64, id: u32, entry: &[u8]) -> String {
     let mut bytes = entry.to_vec();
     bytes[ID_OFFSET..ID_OFFSET + 4].copy_from_slice(&id.to_le_bytes());
-    let values: Vec<String> = bytes.iter().map(u8::to_string).collect();
     let name = format!("{}_{hash:016x}_{id}", symbol::SITE_STATIC);
-    format!(".visible .global .align 1 .b8 {name}[{}] = {{{}}};\n", bytes.len(), values.join(", "))
+    format!(".visible .global .align 1 .b8 {name}[{}] = {{{}}};\n", bytes.len(), listed(&bytes))
+}
+
+fn listed(bytes: &[u8]) -> String {
+    bytes.iter().map(u8::to_string).collect::<Vec<_>>().join(", ")
 }
 
 /// What is put in, and what is replaced.

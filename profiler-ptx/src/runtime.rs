@@ -22,7 +22,6 @@ const MASK: &str = "%profiler_mask";
 const LIMIT: &str = "%profiler_limit";
 const STEP: &str = "%profiler_step";
 const CURSOR: &str = "%profiler_cursor";
-const LAST: [&str; 3] = ["%profiler_last0", "%profiler_last1", "%profiler_last2"];
 
 /// Whether the block is recorded, and which one of those it is.
 const RECORDED: &str = "%profiler_recorded";
@@ -81,18 +80,13 @@ impl Runtime {
             let (first, last) = (body[0].at, body[body.len() - 1].at);
             renamed(&RUNTIME[first..last], ins, outs)
         };
-        let [a, b, c] = LAST;
         Self {
             recorded: piece("__profiler_recorded", &[], &[RECORDED, BLOCK]),
-            enter: piece(
-                "__profiler_enter",
-                &[BLOCK],
-                &[SLOT, ADDRESS, MASK, LIMIT, STEP, a, b, c],
-            ),
+            enter: piece("__profiler_enter", &[BLOCK], &[SLOT, ADDRESS, MASK, LIMIT, STEP]),
             record: piece(
                 "__profiler_record",
-                &["%profiler_begin", ADDRESS, MASK, LIMIT, STEP, CURSOR, a, b, c],
-                &[CURSOR, a, b, c],
+                &["%profiler_begin", ADDRESS, MASK, LIMIT, STEP, CURSOR],
+                &[CURSOR],
             ),
             leave: piece("__profiler_leave", &[SLOT, CURSOR], &[]),
         }
@@ -101,10 +95,9 @@ impl Runtime {
     /// Declares the recorder's registers and enters the kernel whose site has this number. Blocks that are not
     /// recorded branch to [`PLAIN`].
     pub(crate) fn enter(&self, kernel: u32) -> String {
-        let [a, b, c] = LAST;
         format!(
             "\n\t.reg .pred %profiler_off;\n\t.reg .b64 {BLOCK}, {ADDRESS};\n\t.reg .b32 {RECORDED}, {SLOT}, {MASK}, \
-             {LIMIT}, {STEP}, {CURSOR}, {a}, {b}, {c};{}\n\tsetp.eq.u32 %profiler_off, {RECORDED}, 0;\n\
+             {LIMIT}, {STEP}, {CURSOR};{}\n\tsetp.eq.u32 %profiler_off, {RECORDED}, 0;\n\
              \t@%profiler_off bra.uni {PLAIN};\n\tmov.b32 {CURSOR}, 0;{}",
             self.recorded,
             self.enter.replace(SITE, &kernel.to_string())

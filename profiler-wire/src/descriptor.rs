@@ -78,6 +78,9 @@ pub mod offset {
     pub const CLAIMS: u32 = 96;
     pub const POOL_START: u32 = 104;
     pub const LOST: u32 = 112;
+    /// In a module that was rewritten and has no session: the hash by which it is known, 8 bytes. No kernel reads
+    /// it.
+    pub const MODULE_HASH: u32 = 120;
 }
 
 /// The launch descriptor; see the module's documentation. Addresses are device addresses.

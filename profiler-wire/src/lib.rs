@@ -18,11 +18,16 @@
 #![no_std]
 #![forbid(unsafe_code)]
 
+#[cfg(feature = "spool")]
+extern crate alloc;
+
 pub mod descriptor;
 pub mod header;
 pub mod record;
 pub mod selection;
 pub mod site;
+#[cfg(feature = "spool")]
+pub mod spool;
 pub mod symbol;
 
 pub use descriptor::Descriptor;

@@ -1,0 +1,35 @@
+//! Finds the library that `profiler record` loads into programs, for the program to carry.
+
+use std::path::{Path, PathBuf};
+use std::time::SystemTime;
+use std::{env, fs};
+
+// Cargo builds the library before this.
+use profiler_preload as _;
+
+fn main() {
+    let out = PathBuf::from(env::var_os("OUT_DIR").expect("Cargo sets it"));
+    let carried = out.join("libprofiler_preload.so");
+    match find(&out) {
+        Some(library) => {
+            println!("cargo::rerun-if-changed={}", library.display());
+            fs::copy(library, carried).expect("Cargo's folder can be written to");
+        }
+        // On other systems `profiler record` says that it needs Linux.
+        None => fs::write(carried, []).expect("Cargo's folder can be written to"),
+    }
+}
+
+/// The newest file of the library in the folder where Cargo puts what it builds.
+fn find(out: &Path) -> Option<PathBuf> {
+    let deps = out.ancestors().nth(3)?.join("deps");
+    let files = fs::read_dir(deps).ok()?.filter_map(Result::ok).map(|entry| entry.path());
+    let is_library = |path: &PathBuf| {
+        let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+        name.starts_with("libprofiler_preload") && name.ends_with(".so")
+    };
+    let changed = |path: &PathBuf| {
+        fs::metadata(path).and_then(|it| it.modified()).unwrap_or(SystemTime::UNIX_EPOCH)
+    };
+    files.filter(is_library).max_by_key(changed)
+}

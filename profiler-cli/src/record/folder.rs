@@ -1,0 +1,180 @@
+//! The private folder of a recording: the library, the stand-in for ptxas, the settings, and what programs leave.
+
+use std::env;
+use std::ffi::OsString;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use profiler_wire::spool::{MODULES, SETTINGS_FILE, Settings};
+use tempfile::TempDir;
+
+use crate::exit::Error;
+
+/// Names the folder to programs.
+pub(crate) const SETTINGS: &str = "PROFILER_RECORD";
+/// Names the driver's file to the library.
+const DRIVER: &str = "PROFILER_DRIVER";
+/// Kernels that could not be rewritten, by the stand-in for ptxas.
+const REFUSED: &str = "refused";
+
+static LIBRARY: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/libprofiler_preload.so"));
+
+/// The folder, which goes with this value.
+#[derive(Debug)]
+pub(crate) struct Folder {
+    folder: TempDir,
+    driver: PathBuf,
+}
+
+impl Folder {
+    /// A new folder. `None` if there is no driver, so that there is nothing to record.
+    pub(crate) fn new(settings: &Settings) -> Result<Option<Self>, Error> {
+        if LIBRARY.is_empty() {
+            return Err(Error::new("`profiler record` needs Linux on x86-64"));
+        }
+        let Some(driver) = find_driver() else { return Ok(None) };
+        let cannot = |error: io::Error| {
+            Error::new(format!("cannot make a folder for temporary files: {error}"))
+                .with_help("set TMPDIR to a folder of your own on a disk with space")
+        };
+        // Only its owner may enter it.
+        let folder =
+            tempfile::Builder::new().prefix("profiler-record-").tempdir().map_err(cannot)?;
+        let this = Self { folder, driver };
+        this.fill(settings).map_err(cannot)?;
+        Ok(Some(this))
+    }
+
+    fn fill(&self, settings: &Settings) -> io::Result<()> {
+        for name in [MODULES, "bin", "caches"] {
+            fs::create_dir(self.path(name))?;
+        }
+        fs::write(self.library(), LIBRARY)?;
+        fs::write(self.path(SETTINGS_FILE), settings.to_text())?;
+        let program = env::current_exe()?;
+        let ptxas = self.path("bin/ptxas");
+        let program = program.to_string_lossy().replace('\'', r"'\''");
+        fs::write(&ptxas, format!("#!/bin/sh\nexec '{program}' ptxas -- \"$0\" \"$@\"\n"))?;
+        #[cfg(unix)]
+        fs::set_permissions(&ptxas, std::os::unix::fs::PermissionsExt::from_mode(0o700))?;
+        fs::copy(&ptxas, self.path("bin/ptxas-blackwell"))?;
+        Ok(())
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    fn library(&self) -> PathBuf {
+        self.path("libcuda.so.1")
+    }
+
+    /// The folder of rewritten modules.
+    pub(crate) fn modules(&self) -> PathBuf {
+        self.path(MODULES)
+    }
+
+    /// Lets a program record.
+    pub(crate) fn prepare(&self, command: &mut Command) {
+        let bin = self.path("bin");
+        let joined = |first: OsString, variable: &str, between: &str| {
+            let mut all = first;
+            if let Some(rest) = env::var_os(variable).filter(|rest| !rest.is_empty()) {
+                all.push(between);
+                all.push(rest);
+            }
+            all
+        };
+        command.env(SETTINGS, self.folder.path()).env(DRIVER, &self.driver);
+        command.env("LD_PRELOAD", joined(self.library().into_os_string(), "LD_PRELOAD", ":"));
+        command.env("PATH", joined(bin.clone().into_os_string(), "PATH", ":"));
+        for (variable, ptxas) in
+            [("TRITON_PTXAS_PATH", "ptxas"), ("TRITON_PTXAS_BLACKWELL_PATH", "ptxas-blackwell")]
+        {
+            if let Some(users) = env::var_os(variable) {
+                command.env(format!("PROFILER_{variable}"), users);
+            }
+            command.env(variable, bin.join(ptxas));
+        }
+        // What is compiled now records, and nobody else may find it.
+        for (variable, name) in [
+            ("TRITON_CACHE_DIR", "triton"),
+            ("TORCHINDUCTOR_CACHE_DIR", "inductor"),
+            ("CUPY_CACHE_DIR", "cupy"),
+            ("CUDA_CACHE_PATH", "cuda"),
+        ] {
+            command.env(variable, self.path("caches").join(name));
+        }
+        command.env("JAX_ENABLE_COMPILATION_CACHE", "false");
+        // XLA compiles PTX by the program ptxas then, and not by a library.
+        let flag = "--xla_gpu_enable_libnvptxcompiler=false";
+        let mut flags = env::var_os("XLA_FLAGS").unwrap_or_default();
+        if !flags.is_empty() {
+            flags.push(" ");
+        }
+        flags.push(flag);
+        command.env("XLA_FLAGS", flags);
+    }
+
+    /// What each process of the program left, by its number.
+    pub(crate) fn spools(&self) -> Result<Vec<(u32, Vec<u8>)>, Error> {
+        let cannot =
+            |error: io::Error| Error::new(format!("cannot read what was recorded: {error}"));
+        let mut spools = Vec::new();
+        for entry in fs::read_dir(self.folder.path()).map_err(cannot)? {
+            let path = entry.map_err(cannot)?.path();
+            let process = path.file_stem().and_then(|stem| stem.to_str()?.parse().ok());
+            if let (Some(process), true) =
+                (process, path.extension().is_some_and(|it| it == "spool"))
+            {
+                spools.push((process, fs::read(&path).map_err(cannot)?));
+            }
+        }
+        spools.sort_by_key(|(process, _)| *process);
+        Ok(spools)
+    }
+
+    /// Kernels that could not be rewritten before ptxas, with the reasons.
+    pub(crate) fn refused(&self) -> Vec<(String, String)> {
+        let text = fs::read_to_string(self.path(REFUSED)).unwrap_or_default();
+        let lines = text.lines().filter_map(|line| line.split_once('\t'));
+        lines.map(|(kernel, reason)| (kernel.to_owned(), reason.to_owned())).collect()
+    }
+}
+
+/// Keeps that kernels could not be rewritten, in the folder of a recording.
+pub(crate) fn refuse(folder: &Path, kernel: &str, reason: &str) {
+    use std::io::Write as _;
+    let file = fs::OpenOptions::new().append(true).create(true).open(folder.join(REFUSED));
+    // Several compile at once: a line is written at once.
+    let _kept =
+        file.and_then(|mut file| file.write_all(format!("{kernel}\t{reason}\n").as_bytes()));
+}
+
+/// The file of the driver's library.
+fn find_driver() -> Option<PathBuf> {
+    const NAME: &str = "libcuda.so.1";
+    let paths = env::var_os("LD_LIBRARY_PATH").unwrap_or_default();
+    let named = env::split_paths(&paths).map(|folder| folder.join(NAME)).collect::<Vec<_>>();
+    let listed = ["ldconfig", "/sbin/ldconfig", "/usr/sbin/ldconfig"].iter().find_map(|program| {
+        let output = Command::new(program).arg("-p").output().ok()?;
+        let text = String::from_utf8_lossy(&output.stdout).into_owned();
+        let paths = text.lines().filter(|line| line.contains(NAME) && line.contains("x86-64"));
+        let paths = paths.filter_map(|line| Some(PathBuf::from(line.split_once(" => ")?.1)));
+        Some(paths.collect::<Vec<_>>())
+    });
+    let usual = [
+        "/usr/lib/x86_64-linux-gnu",
+        "/usr/lib64",
+        "/usr/local/nvidia/lib64",
+        "/usr/lib/wsl/lib",
+        "/run/opengl-driver/lib",
+    ];
+    let usual = usual.iter().map(|folder| Path::new(folder).join(NAME));
+    let all = named.into_iter().chain(listed.unwrap_or_default()).chain(usual);
+    // The toolkit's stub is no driver.
+    all.filter(|path| !path.to_string_lossy().contains("/stubs/"))
+        .find_map(|path| fs::canonicalize(path).ok())
+}

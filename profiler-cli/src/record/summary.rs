@@ -1,0 +1,199 @@
+//! What is said at the end, and the captures.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+
+use profiler_wire::spool::Launch;
+
+use super::collect::{Kernel, Recording};
+use crate::console::Console;
+use crate::exit::{Error, cannot_write};
+use crate::units::counted;
+
+/// Kernels that are named, at most.
+const NAMED: usize = 20;
+
+/// Refuses a name under which nothing can be written, before the program runs.
+pub(crate) fn check_output(output: &Path) -> Result<(), Error> {
+    let folder = output.parent().filter(|folder| !folder.as_os_str().is_empty());
+    match folder {
+        Some(folder) if !folder.is_dir() => {
+            Err(Error::new(format!("there is no folder {}", folder.display()))
+                .with_help("make it, or give another name by `--output`"))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Writes the captures, and says what was recorded.
+pub(crate) fn write(
+    recordings: &[Recording],
+    refused: &[(String, String)],
+    output: &Path,
+    console: &Console,
+) -> Result<(), Error> {
+    let mut paths = Vec::new();
+    for recording in recordings {
+        for (index, capture) in recording.captures.iter().enumerate() {
+            if capture.modules.is_empty() && capture.host.spans.is_empty() {
+                continue;
+            }
+            let process = (recordings.len() > 1).then_some(recording.process);
+            let path = named(output, process, index);
+            capture
+                .write(&path)
+                .map_err(|error| cannot_write(&path.display().to_string(), &error))?;
+            paths.push(path);
+        }
+    }
+    console.note(&text(recordings, refused));
+    for path in &paths {
+        console.note(&format!(
+            "wrote {} (`profiler stats`, `export`, `report` read it)",
+            path.display()
+        ));
+    }
+    Ok(())
+}
+
+fn named(output: &Path, process: Option<u32>, gpu: usize) -> PathBuf {
+    let text = output.to_string_lossy();
+    let mut name = text.strip_suffix(".capture").unwrap_or(&text).to_owned();
+    if let Some(process) = process {
+        let _ = write!(name, ".{process}");
+    }
+    if gpu > 0 {
+        let _ = write!(name, ".gpu{gpu}");
+    }
+    PathBuf::from(name + ".capture")
+}
+
+/// A kernel over all processes.
+#[derive(Default)]
+struct Row {
+    launches: u64,
+    recorded: u64,
+    /// Nanoseconds of its recorded and other launches.
+    times: [Vec<u64>; 2],
+    /// How much longer recorded launches took than the next one.
+    overheads: Vec<f64>,
+    reason: String,
+    records: bool,
+}
+
+fn text(recordings: &[Recording], refused: &[(String, String)]) -> String {
+    let mut rows: BTreeMap<&str, Row> = BTreeMap::new();
+    for recording in recordings {
+        for (index, kernel) in recording.kernels.iter().enumerate() {
+            let row = rows.entry(&kernel.name).or_default();
+            row.add(kernel, recording.launches.iter().filter(|it| it.kernel as usize == index));
+        }
+    }
+    for (kernel, reason) in refused {
+        if let Some(row) = rows.get_mut(kernel.as_str()) {
+            row.reason.clone_from(reason);
+        }
+    }
+    let (recorded, whole): (Vec<_>, Vec<_>) = rows.iter().partition(|(_, row)| row.records);
+    if rows.is_empty() {
+        return "no kernel was launched through the CUDA driver; static programs and programs of other users \
+                cannot be recorded"
+            .to_owned();
+    }
+    let mut text = format!("{} recorded", counted(recorded.len(), "kernel"));
+    if let Some(overhead) =
+        median(recorded.iter().flat_map(|(_, row)| row.overheads.iter().copied()))
+    {
+        let _ = write!(text, "; recorded launches took {overhead:+.1} % (median)");
+    }
+    text.push('\n');
+    list(&mut text, recorded);
+    if !whole.is_empty() {
+        let _ = writeln!(text, "{} shown as whole launches:", counted(whole.len(), "kernel"));
+        list(&mut text, whole);
+    }
+    if recordings.iter().any(|recording| !recording.is_whole) {
+        let _ = writeln!(
+            text,
+            "a process was ended from outside: what it recorded last may be missing"
+        );
+    }
+    text.trim_end().to_owned()
+}
+
+/// The kernels that took longest.
+fn list(text: &mut String, mut rows: Vec<(&&str, &Row)>) {
+    rows.sort_by_key(|(_, row)| std::cmp::Reverse(row.total()));
+    let more = rows.len().saturating_sub(NAMED);
+    for (name, row) in rows.into_iter().take(NAMED) {
+        let mut name: String = name.chars().take(60).collect();
+        if name.len() == 60 {
+            name.push('…');
+        }
+        let es = if row.launches == 1 { "" } else { "es" };
+        let _ = write!(text, "  {name}: {} launch{es}", row.launches);
+        if row.recorded > 0 {
+            let _ = write!(text, ", {} recorded", row.recorded);
+        }
+        if let Some(ns) = row.typical() {
+            let _ = write!(text, ", {:.1} us", ns / 1000.0);
+        }
+        if let Some(overhead) = median(row.overheads.iter().copied()) {
+            let _ = write!(text, ", {overhead:+.1} % when recorded");
+        }
+        if !row.records && !row.reason.is_empty() {
+            let _ = write!(text, " ({})", row.reason);
+        }
+        text.push('\n');
+    }
+    if more > 0 {
+        let _ = writeln!(text, "  and {more} more");
+    }
+}
+
+impl Row {
+    fn add<'l>(&mut self, kernel: &Kernel, launches: impl Iterator<Item = &'l Launch>) {
+        let launches: Vec<&Launch> = launches.collect();
+        let seen = launches.iter().map(|launch| launch.number).max().unwrap_or(0);
+        self.launches += kernel.launches.unwrap_or(seen);
+        self.records |= kernel.records;
+        if !kernel.reason.is_empty() {
+            self.reason.clone_from(&kernel.reason);
+        }
+        for launch in &launches {
+            self.recorded += u64::from(launch.is_recorded);
+            self.times[usize::from(!launch.is_recorded)].push(time(launch));
+        }
+        for pair in launches.windows(2) {
+            let [first, next] = pair else { continue };
+            let alike = first.grid == next.grid && first.block == next.block;
+            // The first launch of all meets cold caches.
+            if first.is_recorded && !next.is_recorded && alike && first.number > 1 {
+                let (with, without) = (time(first) as f64, time(next) as f64);
+                self.overheads.push(100.0 * (with - without) / without);
+            }
+        }
+    }
+
+    fn typical(&self) -> Option<f64> {
+        let [recorded, others] = &self.times;
+        let times = if others.is_empty() { recorded } else { others };
+        median(times.iter().map(|ns| *ns as f64))
+    }
+
+    fn total(&self) -> u64 {
+        self.typical().map_or(0, |ns| (ns * self.launches as f64) as u64)
+    }
+}
+
+fn time(launch: &Launch) -> u64 {
+    launch.ns[1].saturating_sub(launch.ns[0])
+}
+
+fn median(values: impl Iterator<Item = f64>) -> Option<f64> {
+    let mut values: Vec<f64> = values.collect();
+    values.sort_by(f64::total_cmp);
+    let middle = values.len().checked_sub(1)? / 2;
+    Some((values[middle] + values[values.len() / 2]) / 2.0)
+}

@@ -1,0 +1,203 @@
+//! A context of the program's: what this library has in it.
+
+use std::ffi::{CStr, c_int, c_void};
+use std::ptr;
+
+use profiler_wire::spool::Entry;
+
+use crate::driver::{self, Handle, SUCCESS};
+
+/// Switches records of a module on or off, and reads the time.
+const SWITCH: &CStr = c"\
+.version 7.0
+.target sm_70
+.address_size 64
+.visible .entry profiler_switch(.param .u64 version, .param .u32 value, .param .u64 stamp)
+{
+	.reg .pred %p;
+	.reg .b32 %value;
+	.reg .b64 %version, %stamp, %time;
+	ld.param.u64 %version, [version];
+	ld.param.u32 %value, [value];
+	ld.param.u64 %stamp, [stamp];
+	setp.ne.u64 %p, %version, 0;
+	@%p st.global.u32 [%version], %value;
+	mov.u64 %time, %globaltimer;
+	st.relaxed.sys.global.u64 [%stamp], %time;
+	ret;
+}
+";
+
+/// Launches of which the time can be on its way at once.
+const STAMPS: usize = 1024;
+/// `CU_MEMHOSTALLOC_PORTABLE | CU_MEMHOSTALLOC_DEVICEMAP`.
+const MAPPED: u32 = 3;
+/// `CU_STREAM_NON_BLOCKING`.
+const NON_BLOCKING: u32 = 1;
+const MAJOR: c_int = 75;
+const MINOR: c_int = 76;
+const SM_COUNT: c_int = 16;
+
+/// What this library has in a context. It stays until the program ends.
+#[derive(Debug)]
+pub(crate) struct Context {
+    pub(crate) context: Handle,
+    pub(crate) device: c_int,
+    pub(crate) is_primary: bool,
+    /// The number in the file.
+    pub(crate) number: u32,
+    pub(crate) sm_count: u32,
+    /// A stream of its own, which waits for no other.
+    pub(crate) stream: Handle,
+    switch: Handle,
+    /// Pairs of times in memory of the host that the GPU writes to.
+    stamps: *mut [u64; 2],
+    free: Vec<u32>,
+    /// Bytes for records that are left.
+    pub(crate) memory: u64,
+}
+
+// SAFETY: the driver's handles and the host's memory are those of the process, not of a thread.
+unsafe impl Send for Context {}
+
+/// Whether it is the device's primary context, which the program has retained.
+fn is_primary(context: Handle, device: c_int) -> bool {
+    let (mut flags, mut is_active) = (0, 0);
+    // SAFETY: the pointers are to live variables; what is retained is released.
+    unsafe {
+        driver::primary_get_state(device, &raw mut flags, &raw mut is_active);
+        if is_active == 0 {
+            return false;
+        }
+        let primary = driver::handle(|context| driver::primary_retain(context, device));
+        driver::primary_release(device);
+        primary == Some(context)
+    }
+}
+
+impl Context {
+    /// Makes what is needed in a context, which must be current. `None` if the driver refuses something.
+    pub(crate) fn new(context: Handle, number: u32, memory: u64) -> Option<(Self, Entry)> {
+        let (mut device, mut version) = (0, 0);
+        // SAFETY: the pointers are to live variables.
+        let codes = unsafe {
+            [driver::ctx_get_device(&raw mut device), driver::driver_get_version(&raw mut version)]
+        };
+        if codes != [SUCCESS; 2] {
+            return None;
+        }
+        let attribute = |attribute| {
+            let mut value = 0;
+            // SAFETY: the pointer is to a live variable.
+            unsafe { driver::device_get_attribute(&raw mut value, attribute, device) };
+            u32::try_from(value).unwrap_or(0)
+        };
+        let mut name = [0_u8; 256];
+        // SAFETY: the buffer has the size that is given.
+        unsafe { driver::device_get_name(name.as_mut_ptr().cast(), name.len() as c_int, device) };
+        let name = CStr::from_bytes_until_nul(&name).map(CStr::to_string_lossy).unwrap_or_default();
+        // SAFETY: the text ends with a zero; no option is given.
+        let library = driver::handle(|library| unsafe {
+            let none = ptr::null_mut();
+            driver::library_load_data(
+                library,
+                SWITCH.as_ptr().cast(),
+                none,
+                none.cast(),
+                0,
+                none,
+                none.cast(),
+                0,
+            )
+        })?;
+        // SAFETY: the library was just loaded.
+        let switch = driver::handle(|kernel| unsafe {
+            driver::library_get_kernel(kernel, library, c"profiler_switch".as_ptr())
+        })?;
+        // SAFETY: the pointer is to a live variable.
+        let stream =
+            driver::handle(|stream| unsafe { driver::stream_create(stream, NON_BLOCKING) })?;
+        // SAFETY: as above.
+        let stamps = driver::handle(|memory| unsafe {
+            driver::mem_host_alloc(memory, STAMPS * size_of::<[u64; 2]>(), MAPPED)
+        })?;
+        let (mut free, mut total) = (0, 0);
+        // SAFETY: as above.
+        unsafe { driver::mem_get_info(&raw mut free, &raw mut total) };
+        let sm_count = attribute(SM_COUNT);
+        let entry = Entry::Device {
+            name: name.into_owned(),
+            capability: (attribute(MAJOR), attribute(MINOR)),
+            sm_count,
+            driver: u32::try_from(version).unwrap_or(0),
+        };
+        let context = Self {
+            context,
+            device,
+            is_primary: is_primary(context, device),
+            number,
+            sm_count,
+            stream,
+            switch,
+            stamps: stamps.cast(),
+            free: (0..STAMPS as u32).rev().collect(),
+            // The program has to have most of it.
+            memory: memory.min(free as u64 / 4),
+        };
+        Some((context, entry))
+    }
+
+    /// A free pair of times.
+    pub(crate) fn take_stamps(&mut self) -> Option<u32> {
+        let index = self.free.pop()?;
+        // SAFETY: the pair is in the memory, and no kernel that was launched writes to it any more.
+        unsafe { self.stamps.add(index as usize).write_volatile([0; 2]) };
+        Some(index)
+    }
+
+    /// The times of a pair, once both are there. The pair is free then.
+    pub(crate) fn read_stamps(&mut self, index: u32) -> Option<[u64; 2]> {
+        // SAFETY: the pair is in the memory. The GPU writes each half at once.
+        let stamps = unsafe { self.stamps.add(index as usize).read_volatile() };
+        if stamps.contains(&0) {
+            return None;
+        }
+        self.free.push(index);
+        Some(stamps)
+    }
+
+    /// Lets the stream write the time, and before that `value` to `version` if it is an address.
+    pub(crate) fn switch(
+        &self,
+        stream: Handle,
+        is_per_thread: bool,
+        version: u64,
+        value: u32,
+        stamps: u32,
+        is_end: bool,
+    ) {
+        let (mut version, mut value) = (version, value);
+        // The host's memory has one address for both.
+        let mut stamp = self.stamps as u64 + u64::from(stamps) * 16 + u64::from(is_end) * 8;
+        let mut parameters: [*mut c_void; 3] =
+            [(&raw mut version).cast(), (&raw mut value).cast(), (&raw mut stamp).cast()];
+        let launch = if is_per_thread { driver::launch_kernel_ptsz } else { driver::launch_kernel };
+        // SAFETY: the kernel has these parameters, which are copied by the call, and both addresses are its to
+        // write to.
+        unsafe {
+            launch(
+                self.switch,
+                1,
+                1,
+                1,
+                1,
+                1,
+                1,
+                0,
+                stream,
+                parameters.as_mut_ptr(),
+                ptr::null_mut(),
+            )
+        };
+    }
+}

@@ -1,0 +1,233 @@
+//! Copies what was recorded to a file, in a thread of its own and in streams of its own.
+
+use std::fs::File;
+use std::io::Write as _;
+use std::path::Path;
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use profiler_wire::descriptor::Lost;
+use profiler_wire::header::{self, ExitHeader};
+use profiler_wire::record::UNIT_BYTES;
+use profiler_wire::spool::{Entry, Launch, MAGIC, Records};
+
+use crate::driver::{Entered, Handle};
+use crate::module::{Arrays, read};
+use crate::session::{self, Session, guarded, lock};
+
+/// How often the thread looks whether launches have ended.
+const EVERY: Duration = Duration::from_millis(5);
+/// For how long the program's end waits for its launches.
+const AT_END: Duration = Duration::from_secs(10);
+
+/// The file. Who holds it may take the session's lock too, but not the other way round.
+static FILE: Mutex<Option<File>> = Mutex::new(None);
+/// Whether there are launches to look at.
+static WORK: (Mutex<bool>, Condvar) = (Mutex::new(false), Condvar::new());
+
+fn held<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Opens the file and starts the thread.
+pub(crate) fn start(folder: &Path) -> Option<()> {
+    let path = folder.join(format!("{}.spool", std::process::id()));
+    let mut file = File::create(path).ok()?;
+    file.write_all(MAGIC).ok()?;
+    *held(&FILE) = Some(file);
+    // After the driver's own, so that this one runs first.
+    // SAFETY: the function is one of this library, which is never unloaded.
+    unsafe { libc::atexit(finish) };
+    let thread = std::thread::Builder::new().name("profiler".to_owned());
+    thread.spawn(|| guarded(run)).ok().map(|_| ())
+}
+
+/// Tells the thread that there is something to do.
+pub(crate) fn wake() {
+    *held(&WORK.0) = true;
+    WORK.1.notify_one();
+}
+
+fn run() {
+    // The program's signals are for its own threads.
+    // SAFETY: the set is a live variable, which the first call fills.
+    unsafe {
+        let mut all = std::mem::zeroed();
+        libc::sigfillset(&raw mut all);
+        libc::pthread_sigmask(libc::SIG_BLOCK, &raw const all, std::ptr::null_mut());
+    }
+    loop {
+        let mut work = held(&WORK.0);
+        while !*work {
+            work = WORK.1.wait(work).unwrap_or_else(PoisonError::into_inner);
+        }
+        *work = false;
+        drop(work);
+        while step(&mut held(&FILE)) {
+            std::thread::sleep(EVERY);
+        }
+    }
+}
+
+/// Waits for launches and copies what they recorded, before what they are in goes away. Gives up after a while.
+pub(crate) fn drain_now(at_most: Duration) {
+    let start = Instant::now();
+    let mut file = held(&FILE);
+    while step(&mut file) && start.elapsed() < at_most {
+        std::thread::sleep(EVERY / 5);
+    }
+}
+
+extern "C" fn finish() {
+    guarded(|| {
+        let Some(session) = session::get() else { return };
+        drain_now(AT_END);
+        let mut file = held(&FILE);
+        let mut session = lock(session);
+        session.count_all();
+        write(&mut file, &std::mem::take(&mut session.entries));
+        // Whatever is launched from now on is not recorded.
+        *file = None;
+    });
+}
+
+/// A module whose records are to be copied.
+struct Job {
+    index: usize,
+    context: Handle,
+    stream: Handle,
+    arrays: Arrays,
+    from: u32,
+    resets: bool,
+}
+
+/// Writes what there is to write. Says whether launches are still on their way.
+fn step(file: &mut Option<File>) -> bool {
+    let Some(session) = session::get() else { return false };
+    let mut state = lock(session);
+    let jobs = state.ended();
+    let entries = std::mem::take(&mut state.entries);
+    let waits = !state.in_flight.is_empty();
+    drop(state);
+    write(file, &entries);
+    for job in &jobs {
+        let copied = copy(job);
+        let slots = copied.map(|(records, slots)| {
+            if !records.headers.is_empty() {
+                write(file, &[Entry::Records(records)]);
+            }
+            slots
+        });
+        let mut state = lock(session);
+        let module = &mut state.modules[job.index];
+        module.is_draining = false;
+        match slots {
+            // Warps of launches that nobody knows of may still write to them: they are not used again.
+            Some(slots) if !job.resets => {
+                (module.copied, module.promised) = (slots, u64::from(slots));
+            }
+            _ => (module.promised, module.copied) = (0, 0),
+        }
+    }
+    waits
+}
+
+fn write(file: &mut Option<File>, entries: &[Entry]) {
+    let mut bytes = Vec::new();
+    for entry in entries {
+        entry.encode_into(&mut bytes);
+    }
+    // A disk that is full is said by the command, which finds the file without its end.
+    if let Some(file) = file
+        && file.write_all(&bytes).is_err()
+    {
+        let _closed = file.flush();
+    }
+}
+
+impl Session {
+    /// Takes out the launches that have ended, and says which modules are to be copied.
+    fn ended(&mut self) -> Vec<Job> {
+        let (contexts, modules) = (&mut self.contexts, &mut self.modules);
+        let entries = &mut self.entries;
+        self.in_flight.retain(|flight| {
+            let Some(ns) = contexts[flight.context].read_stamps(flight.stamps) else { return true };
+            if let Some(module) = flight.module {
+                modules[module].in_flight -= 1;
+            }
+            // One that was refused has no number.
+            if flight.launch.number > 0 {
+                entries.push(Entry::Launch(Launch { ns, ..flight.launch }));
+            }
+            false
+        });
+        let mut jobs = Vec::new();
+        for (index, module) in modules.iter_mut().enumerate() {
+            let is_copied = module.promised == u64::from(module.copied);
+            if module.in_flight > 0 || is_copied || module.is_draining {
+                continue;
+            }
+            module.is_draining = true;
+            let context = &contexts[module.context];
+            jobs.push(Job {
+                index,
+                context: context.context,
+                stream: context.stream,
+                arrays: module.arrays,
+                from: module.copied,
+                resets: !module.is_in_several_streams,
+            });
+        }
+        jobs
+    }
+}
+
+/// Copies the records in the slots that were not copied yet. Gives them, and how many slots are in use.
+fn copy(job: &Job) -> Option<(Records, u32)> {
+    let _entered = Entered::new(job.context)?;
+    let (arrays, stream) = (&job.arrays, job.stream);
+    let descriptor = arrays.descriptor;
+    let mut claimed = [0; 8];
+    read(arrays.claimed(), &mut claimed, stream)?;
+    let claimed = u64::from_le_bytes(claimed).min(u64::from(descriptor.slot_count)) as u32;
+    let mut lost = [0; Lost::BYTES];
+    read(descriptor.lost, &mut lost, stream)?;
+    let slots = claimed.saturating_sub(job.from) as usize;
+    let mut headers = vec![0; slots * header::BYTES];
+    if slots > 0 {
+        let from = descriptor.headers + u64::from(job.from) * header::BYTES as u64;
+        read(from, &mut headers, stream)?;
+    }
+    let whole = arrays.record_bytes();
+    let used = headers.chunks_exact(header::BYTES).map(|bytes| used_bytes(bytes, whole));
+    let width = used.max().unwrap_or(0);
+    let mut records = vec![0; width * slots];
+    if width > 0 {
+        let from = descriptor.records + u64::from(job.from) * whole as u64;
+        crate::module::read_rows(from, whole, &mut records, width, slots, stream)?;
+    }
+    if job.resets {
+        arrays.reset(stream, claimed).ok()?;
+        // SAFETY: the stream is this library's own.
+        unsafe { crate::driver::stream_synchronize(stream) };
+    }
+    let records = Records {
+        module: arrays.number,
+        descriptor: arrays.seen().to_bytes(),
+        lost,
+        headers,
+        record_bytes: width as u32,
+        records,
+    };
+    Some((records, claimed))
+}
+
+/// Bytes of a warp's records, of which there is memory for `whole`. A warp that has not ended may have written any.
+fn used_bytes(header: &[u8], whole: usize) -> usize {
+    let mut words = [0; header::WORDS];
+    for (word, bytes) in words.iter_mut().zip(header.as_chunks().0) {
+        *word = u64::from_le_bytes(*bytes);
+    }
+    let units = ExitHeader::unpack(&words).map(|exit| exit.units as usize);
+    units.map_or(whole, |units| units.saturating_mul(UNIT_BYTES as usize).min(whole))
+}

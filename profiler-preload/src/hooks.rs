@@ -1,0 +1,400 @@
+//! The functions of the driver that this library has itself.
+#![allow(non_snake_case, reason = "they are the driver's names")]
+#![allow(clippy::too_many_arguments, reason = "the driver's functions have so many")]
+#![allow(clippy::missing_safety_doc, reason = "the driver's documentation has it")]
+
+use std::ffi::{CStr, c_char, c_int, c_uint, c_void};
+use std::os::unix::ffi::OsStrExt as _;
+use std::path::Path;
+use std::time::Duration;
+
+use crate::driver::{
+    self, Code, Handle, LaunchAttribute, LaunchConfig, PROGRAMMATIC_SERIALIZATION, SUCCESS,
+};
+use crate::session::{self, Call, guarded, launch, lock};
+use crate::{drain, image};
+
+/// The first version in which `cuGetProcAddress` has five parameters.
+const PROC_ADDRESS_V2: c_int = 12_000;
+/// `CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM`.
+const PER_THREAD: u64 = 2;
+/// For how long records are waited for before their context goes.
+const BEFORE_CONTEXT_GOES: Duration = Duration::from_secs(5);
+
+/// The functions of this library by the names by which programs ask for them; of two, the second is for per-thread
+/// default streams.
+fn hook(symbol: &CStr, version: c_int, flags: u64) -> Option<*mut c_void> {
+    let pick = |one: *mut c_void, per_thread: *mut c_void| {
+        if flags & PER_THREAD == 0 { one } else { per_thread }
+    };
+    Some(match symbol.to_bytes() {
+        b"cuGetProcAddress" if version >= PROC_ADDRESS_V2 => cuGetProcAddress_v2 as *mut c_void,
+        b"cuGetProcAddress" => cuGetProcAddress as *mut c_void,
+        b"cuGetProcAddress_v2" => cuGetProcAddress_v2 as *mut c_void,
+        b"cuModuleLoad" => cuModuleLoad as *mut c_void,
+        b"cuModuleLoadData" => cuModuleLoadData as *mut c_void,
+        b"cuModuleLoadDataEx" => cuModuleLoadDataEx as *mut c_void,
+        b"cuModuleLoadFatBinary" => cuModuleLoadFatBinary as *mut c_void,
+        b"cuModuleUnload" => cuModuleUnload as *mut c_void,
+        b"cuLibraryLoadData" => cuLibraryLoadData as *mut c_void,
+        b"cuLibraryLoadFromFile" => cuLibraryLoadFromFile as *mut c_void,
+        b"cuLibraryUnload" => cuLibraryUnload as *mut c_void,
+        b"cuCtxDestroy" => cuCtxDestroy_v2 as *mut c_void,
+        b"cuDevicePrimaryCtxRelease" => cuDevicePrimaryCtxRelease_v2 as *mut c_void,
+        b"cuDevicePrimaryCtxReset" => cuDevicePrimaryCtxReset_v2 as *mut c_void,
+        b"cuLaunchKernel" => {
+            pick(cuLaunchKernel as *mut c_void, cuLaunchKernel_ptsz as *mut c_void)
+        }
+        b"cuLaunchKernelEx" => {
+            pick(cuLaunchKernelEx as *mut c_void, cuLaunchKernelEx_ptsz as *mut c_void)
+        }
+        b"cuLaunchCooperativeKernel" => pick(
+            cuLaunchCooperativeKernel as *mut c_void,
+            cuLaunchCooperativeKernel_ptsz as *mut c_void,
+        ),
+        _ => return None,
+    })
+}
+
+/// Gives this library's function in the place of the one that the driver gave.
+unsafe fn replace(symbol: *const c_char, function: *mut *mut c_void, version: c_int, flags: u64) {
+    // SAFETY: the driver has taken the symbol for a string, and has written the function.
+    unsafe {
+        if symbol.is_null() || function.is_null() || (*function).is_null() {
+            return;
+        }
+        if let Some(hook) = hook(CStr::from_ptr(symbol), version, flags) {
+            *function = hook;
+        }
+    }
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn cuGetProcAddress(
+    symbol: *const c_char,
+    function: *mut *mut c_void,
+    version: c_int,
+    flags: u64,
+) -> Code {
+    // SAFETY: the caller's.
+    unsafe {
+        let code = driver::get_proc_address(symbol, function, version, flags);
+        if code == SUCCESS {
+            replace(symbol, function, version, flags);
+        }
+        code
+    }
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn cuGetProcAddress_v2(
+    symbol: *const c_char,
+    function: *mut *mut c_void,
+    version: c_int,
+    flags: u64,
+    status: *mut c_int,
+) -> Code {
+    // SAFETY: the caller's.
+    unsafe {
+        let code = driver::get_proc_address_v2(symbol, function, version, flags, status);
+        if code == SUCCESS {
+            replace(symbol, function, version, flags);
+        }
+        code
+    }
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn cuModuleLoad(module: *mut Handle, path: *const c_char) -> Code {
+    // SAFETY: the caller's.
+    unsafe {
+        match file(path) {
+            None => driver::module_load(module, path),
+            Some(bytes) => {
+                image::load(
+                    bytes.as_ptr().cast(),
+                    |image| {
+                        // What is not rewritten is loaded from the file.
+                        if std::ptr::eq(image, bytes.as_ptr().cast()) {
+                            driver::module_load(module, path)
+                        } else {
+                            driver::module_load_data(module, image)
+                        }
+                    },
+                    || *module,
+                )
+            }
+        }
+    }
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn cuModuleLoadData(module: *mut Handle, image: *const c_void) -> Code {
+    // SAFETY: the caller's.
+    unsafe { image::load(image, |image| driver::module_load_data(module, image), || *module) }
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn cuModuleLoadDataEx(
+    module: *mut Handle,
+    image: *const c_void,
+    count: c_uint,
+    options: *mut c_int,
+    values: *mut *mut c_void,
+) -> Code {
+    // SAFETY: the caller's.
+    unsafe {
+        let load = |image| driver::module_load_data_ex(module, image, count, options, values);
+        image::load(image, load, || *module)
+    }
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn cuModuleLoadFatBinary(module: *mut Handle, fatbin: *const c_void) -> Code {
+    // SAFETY: the caller's.
+    unsafe {
+        let load = |image| {
+            if std::ptr::eq(image, fatbin) {
+                driver::module_load_fat_binary(module, image)
+            } else {
+                driver::module_load_data(module, image)
+            }
+        };
+        image::load(fatbin, load, || *module)
+    }
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn cuModuleUnload(module: Handle) -> Code {
+    unloading(module);
+    // SAFETY: the caller's.
+    unsafe { driver::module_unload(module) }
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn cuLibraryLoadData(
+    library: *mut Handle,
+    code: *const c_void,
+    jit: *mut c_int,
+    jit_values: *mut *mut c_void,
+    jit_count: c_uint,
+    options: *mut c_int,
+    values: *mut *mut c_void,
+    count: c_uint,
+) -> Code {
+    // SAFETY: the caller's.
+    unsafe {
+        let load = |code| {
+            driver::library_load_data(
+                library, code, jit, jit_values, jit_count, options, values, count,
+            )
+        };
+        image::load(code, load, || *library)
+    }
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn cuLibraryLoadFromFile(
+    library: *mut Handle,
+    path: *const c_char,
+    jit: *mut c_int,
+    jit_values: *mut *mut c_void,
+    jit_count: c_uint,
+    options: *mut c_int,
+    values: *mut *mut c_void,
+    count: c_uint,
+) -> Code {
+    // SAFETY: the caller's.
+    unsafe {
+        let as_it_is = || {
+            driver::library_load_from_file(
+                library, path, jit, jit_values, jit_count, options, values, count,
+            )
+        };
+        let Some(bytes) = file(path) else { return as_it_is() };
+        let load = |image| {
+            if std::ptr::eq(image, bytes.as_ptr().cast()) {
+                as_it_is()
+            } else {
+                driver::library_load_data(
+                    library, image, jit, jit_values, jit_count, options, values, count,
+                )
+            }
+        };
+        image::load(bytes.as_ptr().cast(), load, || *library)
+    }
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn cuLibraryUnload(library: Handle) -> Code {
+    unloading(library);
+    // SAFETY: the caller's.
+    unsafe { driver::library_unload(library) }
+}
+
+/// The bytes of a file and a zero, if a session wants to see them.
+unsafe fn file(path: *const c_char) -> Option<Vec<u8>> {
+    session::get()?;
+    if path.is_null() {
+        return None;
+    }
+    // SAFETY: the caller gives a path to the driver.
+    let path = unsafe { CStr::from_ptr(path) };
+    let bytes = std::fs::read(Path::new(std::ffi::OsStr::from_bytes(path.to_bytes()))).ok()?;
+    // So that text ends, and as many bytes are there as a header has.
+    Some([bytes, vec![0; 64]].concat())
+}
+
+fn unloading(handle: Handle) {
+    if let Some(session) = session::get() {
+        guarded(|| lock(session).unload(handle));
+    }
+}
+
+/// A launch's parameters, as both functions have them.
+macro_rules! launches {
+    ($($name:ident, $cooperative:ident, $ex:ident: $real:ident, $real_cooperative:ident, $real_ex:ident, $is_per_thread:literal;)*) => {
+        $(
+            #[unsafe(no_mangle)]
+            unsafe extern "C" fn $name(
+                function: Handle,
+                grid_x: c_uint,
+                grid_y: c_uint,
+                grid_z: c_uint,
+                block_x: c_uint,
+                block_y: c_uint,
+                block_z: c_uint,
+                shared: c_uint,
+                stream: Handle,
+                parameters: *mut *mut c_void,
+                extra: *mut *mut c_void,
+            ) -> Code {
+                let (grid, block) = ([grid_x, grid_y, grid_z], [block_x, block_y, block_z]);
+                let is_per_thread = $is_per_thread;
+                launch(Call { function, stream, is_per_thread, grid, block }, |_| {
+                    // SAFETY: the caller's.
+                    unsafe {
+                        driver::$real(
+                            function, grid_x, grid_y, grid_z, block_x, block_y, block_z, shared,
+                            stream, parameters, extra,
+                        )
+                    }
+                })
+            }
+
+            #[unsafe(no_mangle)]
+            unsafe extern "C" fn $cooperative(
+                function: Handle,
+                grid_x: c_uint,
+                grid_y: c_uint,
+                grid_z: c_uint,
+                block_x: c_uint,
+                block_y: c_uint,
+                block_z: c_uint,
+                shared: c_uint,
+                stream: Handle,
+                parameters: *mut *mut c_void,
+            ) -> Code {
+                let (grid, block) = ([grid_x, grid_y, grid_z], [block_x, block_y, block_z]);
+                let is_per_thread = $is_per_thread;
+                launch(Call { function, stream, is_per_thread, grid, block }, |_| {
+                    // SAFETY: the caller's.
+                    unsafe {
+                        driver::$real_cooperative(
+                            function, grid_x, grid_y, grid_z, block_x, block_y, block_z, shared,
+                            stream, parameters,
+                        )
+                    }
+                })
+            }
+
+            #[unsafe(no_mangle)]
+            unsafe extern "C" fn $ex(
+                config: *const LaunchConfig,
+                function: Handle,
+                parameters: *mut *mut c_void,
+                extra: *mut *mut c_void,
+            ) -> Code {
+                // SAFETY: the caller's: null, or a configuration.
+                let Some(known) = (unsafe { config.as_ref() }) else {
+                    // SAFETY: the driver refuses it.
+                    return unsafe { driver::$real_ex(config, function, parameters, extra) };
+                };
+                let call = Call {
+                    function,
+                    stream: known.stream,
+                    is_per_thread: $is_per_thread,
+                    grid: known.grid,
+                    block: known.block,
+                };
+                launch(call, |is_recorded| {
+                    let (mut config, mut attributes) = (*known, Vec::new());
+                    if is_recorded {
+                        attributes = without_overlap(known);
+                        config.attributes = attributes.as_mut_ptr();
+                        config.count = attributes.len() as c_uint;
+                    }
+                    // SAFETY: the caller's; the attributes live until the call returns.
+                    let code = unsafe {
+                        driver::$real_ex(&raw const config, function, parameters, extra)
+                    };
+                    drop(attributes);
+                    code
+                })
+            }
+        )*
+    };
+}
+
+launches! {
+    cuLaunchKernel, cuLaunchCooperativeKernel, cuLaunchKernelEx:
+        launch_kernel, launch_cooperative, launch_kernel_ex, false;
+    cuLaunchKernel_ptsz, cuLaunchCooperativeKernel_ptsz, cuLaunchKernelEx_ptsz:
+        launch_kernel_ptsz, launch_cooperative_ptsz, launch_kernel_ex_ptsz, true;
+}
+
+/// The attributes of a launch but for the one that lets it begin before what is in the stream has ended: it would
+/// not see that its records are switched on.
+fn without_overlap(config: &LaunchConfig) -> Vec<LaunchAttribute> {
+    if config.attributes.is_null() {
+        return Vec::new();
+    }
+    // SAFETY: the caller of the launch says that so many are there.
+    let attributes =
+        unsafe { std::slice::from_raw_parts(config.attributes, config.count as usize) };
+    attributes.iter().filter(|it| it.id != PROGRAMMATIC_SERIALIZATION).copied().collect()
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn cuCtxDestroy_v2(context: Handle) -> Code {
+    guarded(|| drain::drain_now(BEFORE_CONTEXT_GOES));
+    if let Some(session) = session::get() {
+        guarded(|| lock(session).forget_contexts(|it| it.context == context));
+    }
+    // SAFETY: the caller's.
+    unsafe { driver::ctx_destroy(context) }
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn cuDevicePrimaryCtxRelease_v2(device: c_int) -> Code {
+    guarded(|| drain::drain_now(BEFORE_CONTEXT_GOES));
+    // SAFETY: the caller's.
+    let code = unsafe { driver::primary_release(device) };
+    let (mut flags, mut is_active) = (0, 1);
+    // SAFETY: the pointers are to live variables.
+    unsafe { driver::primary_get_state(device, &raw mut flags, &raw mut is_active) };
+    if let (Some(session), 0) = (session::get(), is_active) {
+        guarded(|| lock(session).forget_contexts(|it| it.is_primary && it.device == device));
+    }
+    code
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn cuDevicePrimaryCtxReset_v2(device: c_int) -> Code {
+    guarded(|| drain::drain_now(BEFORE_CONTEXT_GOES));
+    if let Some(session) = session::get() {
+        guarded(|| lock(session).forget_contexts(|it| it.is_primary && it.device == device));
+    }
+    // SAFETY: the caller's.
+    unsafe { driver::primary_reset(device) }
+}

@@ -1,0 +1,295 @@
+//! A module of the program's whose kernels can record: its descriptor and its arrays.
+
+use std::ffi::c_void;
+use std::ptr;
+
+use profiler_wire::descriptor::{self, CLAIM_STRIDE, Descriptor, FLAG_CLAIMED, Lost, offset};
+use profiler_wire::record::UNIT_BYTES;
+use profiler_wire::spool::Settings;
+use profiler_wire::{WIRE_VERSION, header, symbol};
+
+use crate::context::Context;
+use crate::driver::{self, Handle, Rows, SUCCESS};
+
+/// Records of a warp for which there is memory.
+const RECORDS: u32 = 1024;
+/// Warps of a launch that are recorded if nobody asks for more: they show what there is, and hardly slow it down.
+const WARPS: u64 = 1024;
+/// Launches whose records there is memory for before they are copied.
+const LAUNCHES: u64 = 2;
+const ALIGNMENT: u64 = 256;
+
+/// A module with a filled descriptor, but for its version: it records nothing until that is written.
+#[derive(Debug)]
+pub(crate) struct Module {
+    /// The index of its context.
+    pub(crate) context: usize,
+    /// Its handle of the driver's, and its library's if it has one.
+    pub(crate) handles: [Handle; 2],
+    /// The address of the descriptor's version.
+    pub(crate) version: u64,
+    pub(crate) arrays: Arrays,
+    /// Slots that launches may have taken since the last reset.
+    pub(crate) promised: u64,
+    /// Launches that record or will.
+    pub(crate) in_flight: u32,
+    /// The slots that were copied and not reset.
+    pub(crate) copied: u32,
+    /// Whether its records are being copied.
+    pub(crate) is_draining: bool,
+    /// The stream of its launches.
+    pub(crate) stream: Handle,
+    /// Whether there were others: a launch that is not to be recorded may then take slots too, at any time.
+    pub(crate) is_in_several_streams: bool,
+}
+
+// SAFETY: the driver's handles are those of the process.
+unsafe impl Send for Module {}
+
+/// Where its records lie.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Arrays {
+    pub(crate) descriptor: Descriptor,
+    /// The number of the module in the file.
+    pub(crate) number: u32,
+}
+
+/// The descriptor that a kernel's module has.
+#[derive(Debug)]
+pub(crate) struct Found {
+    pub(crate) handles: [Handle; 2],
+    pub(crate) address: u64,
+    /// The hash of a rewritten module.
+    pub(crate) hash: u64,
+}
+
+/// The descriptor of a function's module, if it has one. The context is current.
+pub(crate) fn find(function: Handle, context: &Context) -> (Found, Option<&'static str>) {
+    // SAFETY: the handle is a function's or a kernel's, of which the driver tells the one from the other.
+    let (of_function, module) = unsafe {
+        match driver::handle(|module| driver::func_get_module(module, function)) {
+            Some(module) => (function, module),
+            None => {
+                let of = driver::handle(|of| driver::kernel_get_function(of, function));
+                let of = of.unwrap_or(ptr::null_mut());
+                let module = driver::handle(|module| driver::func_get_module(module, of));
+                (of, module.unwrap_or(ptr::null_mut()))
+            }
+        }
+    };
+    let library = if of_function == function {
+        None
+    } else {
+        // SAFETY: the handle is a kernel's.
+        driver::handle(|library| unsafe { driver::kernel_get_library(library, function) })
+    };
+    let handles = [module, library.unwrap_or(ptr::null_mut())];
+    let mut found = Found { handles, address: 0, hash: 0 };
+    if module.is_null() {
+        return (found, Some("the driver does not name its module"));
+    }
+    let name = std::ffi::CString::new(symbol::DESCRIPTOR).unwrap_or_default();
+    let mut bytes = 0;
+    // SAFETY: the pointers are to live variables.
+    let code = unsafe {
+        driver::module_get_global(&raw mut found.address, &raw mut bytes, module, name.as_ptr())
+    };
+    if code != SUCCESS || bytes != descriptor::BYTES {
+        found.address = 0;
+        return (found, None);
+    }
+    let mut initial = [0_u8; descriptor::BYTES];
+    // SAFETY: so many bytes are there and here; the stream is this library's own, and is waited for.
+    let codes = unsafe {
+        [
+            driver::copy_to_host(
+                initial.as_mut_ptr().cast(),
+                found.address,
+                initial.len(),
+                context.stream,
+            ),
+            driver::stream_synchronize(context.stream),
+        ]
+    };
+    if codes != [SUCCESS; 2] {
+        return (found, Some("its descriptor could not be read"));
+    }
+    if Descriptor::from_bytes(&initial).version != 0 {
+        return (found, Some("the program records it itself"));
+    }
+    let hash = initial[offset::MODULE_HASH as usize..].first_chunk();
+    found.hash = hash.map_or(0, |hash| u64::from_le_bytes(*hash));
+    (found, None)
+}
+
+impl Arrays {
+    /// Allocates arrays for launches of this shape, and fills the descriptor but for its version. Waits for its own
+    /// stream alone.
+    pub(crate) fn new(
+        context: &mut Context,
+        settings: &Settings,
+        address: u64,
+        number: u32,
+        blocks: u64,
+        warps_per_block: u64,
+    ) -> Result<Self, &'static str> {
+        let wanted = match settings.blocks {
+            0 => WARPS.div_ceil(warps_per_block.max(1)),
+            blocks => blocks,
+        };
+        let step = stride(wanted, blocks, context.sm_count);
+        let warps = blocks.div_ceil(u64::from(step)) * warps_per_block;
+        let record_bytes = u64::from(RECORDS * UNIT_BYTES);
+        let slot_bytes = record_bytes + header::BYTES as u64;
+        let wanted = (LAUNCHES * warps).next_multiple_of(32);
+        // One kernel may not take it all.
+        let slots = wanted.min(context.memory / 2 / slot_bytes).min(u64::from(u32::MAX));
+        if slots < warps_per_block {
+            return Err("no memory for records was left: give more by `--memory`");
+        }
+        let counters = Self::counters(context.sm_count);
+        let bytes =
+            slots * slot_bytes + record_bytes + counters + Lost::BYTES as u64 + 2 * ALIGNMENT;
+        let mut start = 0;
+        // SAFETY: the pointer is to a live variable.
+        if unsafe { driver::mem_alloc(&raw mut start, bytes as usize) } != SUCCESS {
+            return Err("the GPU has no memory left for records");
+        }
+        context.memory = context.memory.saturating_sub(bytes);
+        let records = start.next_multiple_of(record_bytes);
+        let headers = (records + slots * record_bytes).next_multiple_of(ALIGNMENT);
+        let claims = (headers + slots * header::BYTES as u64).next_multiple_of(ALIGNMENT);
+        let (record_mask, record_limit) = if settings.keep_last {
+            (RECORDS * UNIT_BYTES - 1, u32::MAX)
+        } else {
+            (u32::MAX, RECORDS * UNIT_BYTES)
+        };
+        let descriptor = Descriptor {
+            version: 0,
+            flags: FLAG_CLAIMED,
+            headers,
+            records,
+            record_mask,
+            record_limit,
+            record_shift: record_bytes.trailing_zeros(),
+            slot_count: slots as u32,
+            sm_count: context.sm_count,
+            warp_mask: settings.warp_mask,
+            block_first: 0,
+            block_count: u32::MAX,
+            block_stride: step,
+            // All warps ask the common pool.
+            slots_per_shard: 0,
+            claims,
+            pool_start: 0,
+            lost: claims + counters,
+            ..Descriptor::default()
+        };
+        let arrays = Self { descriptor, number };
+        arrays.reset(context.stream, slots as u32)?;
+        let bytes = descriptor.to_bytes();
+        // SAFETY: the descriptor has so many bytes; the stream is waited for.
+        let codes = unsafe {
+            [
+                driver::copy_to_device(address, bytes.as_ptr().cast(), bytes.len(), context.stream),
+                driver::stream_synchronize(context.stream),
+            ]
+        };
+        if codes == [SUCCESS; 2] { Ok(arrays) } else { Err("its descriptor could not be written") }
+    }
+
+    /// Bytes of the claim counters.
+    fn counters(sm_count: u32) -> u64 {
+        u64::from((descriptor::SHARDS_PER_SM * sm_count + 1) * CLAIM_STRIDE)
+    }
+
+    /// The address of the counter of slots.
+    pub(crate) fn claimed(&self) -> u64 {
+        self.descriptor.claims
+            + u64::from(descriptor::SHARDS_PER_SM * self.descriptor.sm_count * CLAIM_STRIDE)
+    }
+
+    /// Forgets the records in so many slots, in the order of a stream.
+    pub(crate) fn reset(&self, stream: Handle, slots: u32) -> Result<(), &'static str> {
+        let it = &self.descriptor;
+        let headers = slots as usize * header::BYTES;
+        let counters = (it.lost - it.claims) as usize + Lost::BYTES;
+        // SAFETY: the arrays have so many bytes.
+        let codes = unsafe {
+            [
+                driver::fill_bytes(it.headers, 0, headers, stream),
+                driver::fill_bytes(it.claims, 0, counters, stream),
+            ]
+        };
+        if codes == [SUCCESS; 2] { Ok(()) } else { Err("its memory could not be cleared") }
+    }
+
+    /// The descriptor as its kernels see it.
+    pub(crate) fn seen(&self) -> Descriptor {
+        Descriptor { version: WIRE_VERSION, ..self.descriptor }
+    }
+
+    /// Bytes of a warp's records.
+    pub(crate) fn record_bytes(&self) -> usize {
+        1 << self.descriptor.record_shift
+    }
+}
+
+/// Copies bytes to the host in the order of a stream, and waits for it.
+pub(crate) fn read(address: u64, bytes: &mut [u8], stream: Handle) -> Option<()> {
+    // SAFETY: the caller's array has so many bytes, and the stream is waited for.
+    let codes = unsafe {
+        [
+            driver::copy_to_host(bytes.as_mut_ptr().cast::<c_void>(), address, bytes.len(), stream),
+            driver::stream_synchronize(stream),
+        ]
+    };
+    (codes == [SUCCESS; 2]).then_some(())
+}
+
+/// Copies `height` rows of `width` bytes, `pitch` apart on the device, to the host without gaps, likewise.
+pub(crate) fn read_rows(
+    address: u64,
+    pitch: usize,
+    to: &mut [u8],
+    width: usize,
+    height: usize,
+    stream: Handle,
+) -> Option<()> {
+    let rows = Rows::to_host(address, pitch, to, width, height);
+    // SAFETY: the rows fit, and the stream is waited for.
+    let codes =
+        unsafe { [driver::copy_rows(&raw const rows, stream), driver::stream_synchronize(stream)] };
+    (codes == [SUCCESS; 2]).then_some(())
+}
+
+/// Every how many-th block to record, so that it is `wanted` blocks or some more. It has no divisor in common with the number
+/// of SMs, as blocks are often dealt to them in turn.
+fn stride(wanted: u64, blocks: u64, sm_count: u32) -> u32 {
+    let mut stride = u32::try_from(blocks / wanted.max(1)).unwrap_or(u32::MAX).max(1);
+    while stride > 1 && gcd(stride, sm_count.max(1)) != 1 {
+        stride -= 1;
+    }
+    stride
+}
+
+fn gcd(a: u32, b: u32) -> u32 {
+    if b == 0 { a } else { gcd(b, a % b) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn enough_blocks_are_recorded_and_they_are_on_all_sms() {
+        assert_eq!(stride(u64::MAX, 1 << 20, 132), 1);
+        assert_eq!(stride(128, 100, 132), 1);
+        assert_eq!(stride(128, 1024, 132), 7);
+        for blocks in [1_u64, 131, 132, 4096, 1 << 31] {
+            let stride = stride(256, blocks, 132);
+            assert!(blocks.div_ceil(u64::from(stride)) >= 256.min(blocks));
+            assert_eq!(gcd(stride, 132), 1);
+        }
+    }
+}
