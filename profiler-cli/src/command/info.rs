@@ -288,8 +288,16 @@ fn module_line(index: usize, module: &ModuleFacts) -> String {
 }
 
 fn site_line(site: &Site) -> String {
-    let unit = site.unit.as_ref().map(|unit| format!(", in {unit}")).unwrap_or_default();
-    format!("{} ({}:{}:{}{unit})", site.name, site.file, site.line, site.column)
+    let unit = site.unit.as_ref().map(|unit| format!("in {unit}"));
+    // A kernel that nobody annotated has no place.
+    let place = Some(format!("{}:{}:{}", site.file, site.line, site.column));
+    let place = place.filter(|_| !site.file.is_empty());
+    let known: Vec<String> = place.into_iter().chain(unit).collect();
+    if known.is_empty() {
+        site.name.clone()
+    } else {
+        format!("{} ({})", site.name, known.join(", "))
+    }
 }
 
 fn launch_line(trace: &Trace, index: usize, launch: &Launch) -> String {

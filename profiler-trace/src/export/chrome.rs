@@ -146,7 +146,9 @@ impl<'t, W: Write> Chrome<'t, W> {
         for (name, argument) in event.arguments() {
             arguments.insert(name.into(), value(argument));
         }
-        if let Some(site) = event.site.and_then(|site| self.trace.sites.get(site.0 as usize)) {
+        let site = event.site.and_then(|site| self.trace.sites.get(site.0 as usize));
+        // A kernel that nobody annotated has no place.
+        if let Some(site) = site.filter(|site| !site.file.is_empty()) {
             let place = format!("{}:{}:{}", site.file, site.line, site.column);
             arguments.insert("source".into(), place.into());
         }
