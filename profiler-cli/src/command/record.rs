@@ -1,6 +1,7 @@
 //! `profiler record`: runs a program and records its kernels.
 
 use std::ffi::OsString;
+use std::num::NonZeroU64;
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum, ValueHint};
@@ -10,7 +11,7 @@ use crate::console::Console;
 use crate::exit::{Error, Verdict};
 use crate::kernels::per_cent;
 use crate::record;
-use crate::units::parse_bytes;
+use crate::units::{parse_bytes, whole};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -37,11 +38,11 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "A..B", value_parser = launches, conflicts_with = "every")]
     launches: Option<Launches>,
     /// Record every N-th launch of each kernel
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
-    every: Option<u64>,
+    #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = whole::<NonZeroU64>)]
+    every: Option<NonZeroU64>,
     /// How many blocks of a launch to record, spread over the grid; `all`, or at least so many [default: as
     /// many as have about 1000 warps]
-    #[arg(long, value_name = "N", value_parser = blocks)]
+    #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = blocks)]
     blocks: Option<u64>,
     /// The warps of a block to record: `0`, `0-3,8` [default: all]
     #[arg(long, value_name = "LIST", value_parser = warps)]
@@ -110,7 +111,7 @@ fn warps(text: &str) -> Result<u32, String> {
 }
 
 pub(super) fn run(arguments: Arguments, console: &Console) -> Result<Verdict, Error> {
-    let launches = arguments.every.map(Launches::Every).or(arguments.launches);
+    let launches = arguments.every.map(|step| Launches::Every(step.get())).or(arguments.launches);
     let settings = Settings {
         kernel: arguments.kernel.unwrap_or_default(),
         budget: arguments.budget / 100.0,
