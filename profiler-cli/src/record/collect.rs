@@ -47,7 +47,7 @@ impl Recording {
     pub(crate) fn of(process: u32, bytes: &[u8], modules: &Path) -> Option<Self> {
         let (mut devices, mut found, mut kernels) = (Vec::new(), Vec::new(), Vec::<Kernel>::new());
         let (mut launches, mut records) = (Vec::new(), Vec::new());
-        let (mut device_of_kernel, mut is_whole) = (HashMap::new(), false);
+        let mut device_of_kernel = HashMap::new();
         for entry in Entries::of(bytes)? {
             match entry {
                 Entry::Device { name, capability, sm_count, driver } => devices.push(DeviceInfo {
@@ -72,7 +72,6 @@ impl Recording {
                 Entry::Launch(launch) => launches.push(launch),
                 Entry::Records(it) => records.push(it),
                 Entry::Count { kernel, launches } => {
-                    is_whole = true;
                     if let Some(kernel) = kernels.get_mut(kernel as usize) {
                         kernel.launches = Some(kernel.launches.unwrap_or(0) + launches);
                     }
@@ -99,6 +98,8 @@ impl Recording {
             }
         });
         let captures = captures.collect();
+        // Kernels whose modules were unloaded are counted before the end.
+        let is_whole = kernels.iter().all(|kernel| kernel.launches.is_some());
         Some(Self { process, captures, kernels, launches, is_whole })
     }
 }
