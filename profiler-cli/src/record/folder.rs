@@ -157,7 +157,8 @@ pub(crate) fn refuse(folder: &Path, kernel: &str, reason: &str) {
 fn find_driver() -> Option<PathBuf> {
     const NAME: &str = "libcuda.so.1";
     let paths = env::var_os("LD_LIBRARY_PATH").unwrap_or_default();
-    let named = env::split_paths(&paths).map(|folder| folder.join(NAME)).collect::<Vec<_>>();
+    let named = env::split_paths(&paths).filter(|folder| !folder.as_os_str().is_empty());
+    let named = named.map(|folder| folder.join(NAME)).collect::<Vec<_>>();
     let listed = ["ldconfig", "/sbin/ldconfig", "/usr/sbin/ldconfig"].iter().find_map(|program| {
         let output = Command::new(program).arg("-p").output().ok()?;
         let text = String::from_utf8_lossy(&output.stdout).into_owned();
