@@ -107,6 +107,11 @@ fn keep(folder: &Path, hash: u64, ptx: &str) -> bool {
     fs::write(&unfinished, ptx).and_then(|()| fs::rename(&unfinished, modules.join(name))).is_ok()
 }
 
+/// Whether the text of a module of this hash was written, by this library or before ptxas.
+pub(crate) fn is_kept(folder: &Path, hash: u64) -> bool {
+    folder.join(MODULES).join(format!("{hash:016x}.ptx")).is_file()
+}
+
 /// The PTX for the newest GPU that this machine's can run.
 fn newest_ptx(bytes: &[u8]) -> Result<String, String> {
     let images = profiler_ptx::images(bytes).map_err(|error| match error {

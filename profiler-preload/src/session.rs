@@ -12,9 +12,9 @@ use profiler_wire::spool::{Entry, Launch, NO_MODULE, SETTINGS_FILE, Settings};
 use regex_lite::Regex;
 
 use crate::context::Context;
-use crate::drain;
 use crate::driver::{self, Code, Entered, Handle, SUCCESS};
 use crate::module::{self, Arrays, Found, Module};
+use crate::{drain, image};
 
 /// Names the folder of the recording.
 const FOLDER_VARIABLE: &str = "PROFILER_RECORD";
@@ -341,8 +341,9 @@ impl Session {
         if let Some(index) = self.modules.iter().position(known) {
             return Ok(index);
         }
-        let hash = if found.hash == 0 { image.hash } else { found.hash };
-        if hash == 0 {
+        // Text that was seen is kept by its own hash, whatever its descriptor says.
+        let hash = if image.hash == 0 { found.hash } else { image.hash };
+        if !image::is_kept(&self.folder, hash) {
             return Err("its module has records, but was not loaded from PTX".to_owned());
         }
         let number = self.module_numbers;
