@@ -11,6 +11,7 @@ mod launches;
 mod members;
 mod names;
 mod parts;
+mod record;
 mod signals;
 mod streams;
 mod support;

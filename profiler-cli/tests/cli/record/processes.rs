@@ -1,0 +1,92 @@
+//! Processes: how they end, and which of them are recorded.
+
+use super::{Bench, of, script};
+
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+use expect_test::expect;
+
+#[test]
+fn what_a_killed_program_recorded_is_kept() {
+    let bench = Bench::new();
+    for before in ["", "module=wait.ptx kernel=turns drain launch=1 unload"] {
+        let does = "module=wait.ptx kernel=turns until=3:cuMemcpy2DAsync_v2 kill";
+        let ran = bench.client("", &format!("{before} {does}"));
+        assert_eq!((ran.code, ran.text()), (None, String::new()), "{}", ran.stderr);
+        assert!(ran.stderr.contains("\na process was ended from outside: "), "{}", ran.stderr);
+        // What was copied before the last time is written.
+        let launches = bench.launches("profile.capture");
+        assert!(launches.len() >= 2 && launches == of("turns", launches.len(), 8, 24));
+    }
+}
+
+#[test]
+fn every_process_that_launches_kernels_has_a_capture() {
+    let bench = Bench::new();
+    let load = "module=wait.ptx kernel=turns drain";
+    let ran = bench.client("", &format!("fork {load} launch=3 parent {load} launch=5 exit=4"));
+    assert_eq!((ran.code, ran.text().as_str()), (Some(4), "it ends\n"), "{}", ran.stderr);
+    assert!(ran.stderr.contains("  turns: 8 launches, 5 recorded,"), "{}", ran.stderr);
+    let captures = bench.captures();
+    let mut launches: Vec<usize> = captures.iter().map(|it| bench.launches(it).len()).collect();
+    launches.sort_unstable();
+    assert_eq!(launches, [2, 3], "{captures:?}");
+    for name in &captures {
+        let process = name.strip_prefix("profile.").and_then(|it| it.strip_suffix(".capture"));
+        assert!(process.is_some_and(|it| it.parse::<u32>().is_ok()), "{name}");
+        assert!(ran.stderr.contains(&format!("wrote {name} (")), "{}", ran.stderr);
+        fs::remove_file(bench.0.path(name)).expect("it is there");
+    }
+    // One that was forked off later cannot be recorded; it is not hindered, and does not spoil its parent's.
+    for child in ["", "launch=10"] {
+        let ran = bench.client("", &format!("{load} launch=3 fork {child} parent launch=1"));
+        assert_eq!(ran.code, Some(0), "{}", ran.stderr);
+        assert!(ran.stderr.contains("  turns: 4 launches, 3 recorded,"), "{}", ran.stderr);
+        assert_eq!(bench.captures(), ["profile.capture"]);
+        assert_eq!(bench.launches("profile.capture"), of("turns", 3, 8, 24));
+    }
+}
+
+#[test]
+fn programs_that_launch_nothing_run_as_they_are() {
+    let bench = Bench::new();
+    for words in ["-- ./client", "-- true", "-- ./client module=wait.ptx kernel=turns"] {
+        let ran = bench.run(words, &[]);
+        assert_eq!(ran.code, Some(0), "{words}");
+        assert!(ran.stderr.starts_with("no kernel was launched through"), "{}", ran.stderr);
+        assert_eq!(bench.captures(), [""; 0]);
+    }
+    // The file of that name in the program's folder is not where the loader looks.
+    bench.0.write("libcuda.so.1", b"");
+    let usual = ["/usr/lib/x86_64-linux-gnu", "/usr/lib64", "/usr/local/nvidia/lib64"];
+    let has_driver = usual.iter().any(|it| Path::new(it).join("libcuda.so.1").exists());
+    let listed = Command::new("/sbin/ldconfig").arg("-p").output().map(|it| it.stdout);
+    if !has_driver && !String::from_utf8_lossy(&listed.unwrap_or_default()).contains("libcuda.so") {
+        let ran = bench.run("-- ./client", &[("LD_LIBRARY_PATH", "")]);
+        expect![[r#"
+            there is no driver
+            --- stderr
+            no CUDA driver on this machine: the program runs as it is
+            --- exit code 3
+        "#]]
+        .assert_eq(&ran.transcript());
+    }
+}
+
+#[test]
+fn a_request_to_end_is_the_programs() {
+    let bench = Bench::new();
+    // It waits until its parent passes signals on, and gives up after a minute.
+    let text = "trap 'echo asked; exit 5' TERM\n\
+                asked=\n\
+                for wait in $(seq 6000); do\n\
+                caught=0x$(sed -n 's/SigCgt:.//p' /proc/$PPID/status)\n\
+                [ $asked ] || [ $((caught >> 14 & 1)) = 0 ] || { asked=yes; kill -TERM $PPID; }\n\
+                sleep 0.01\n\
+                done\n";
+    script(&bench.0, "asks", text);
+    let ran = bench.run("-- ./asks", &[]);
+    assert_eq!((ran.code, ran.text().as_str()), (Some(5), "asked\n"), "{}", ran.stderr);
+}
