@@ -3,25 +3,31 @@
 use std::ffi::{CStr, c_int, c_void};
 use std::ptr;
 
+use profiler_wire::descriptor::offset;
 use profiler_wire::spool::Entry;
 
 use crate::driver::{self, Handle, SUCCESS};
+use crate::module::Memory;
 
 /// Switches records of a module on or off, and reads the time.
 const SWITCH: &CStr = c"\
 .version 7.0
 .target sm_70
 .address_size 64
-.visible .entry profiler_switch(.param .u64 version, .param .u32 value, .param .u64 stamp)
+.visible .entry profiler_switch(
+	.param .u64 descriptor, .param .u64 version_and_flags, .param .u32 slot_base, .param .u64 stamp
+)
 {
 	.reg .pred %p;
-	.reg .b32 %value;
-	.reg .b64 %version, %stamp, %time;
-	ld.param.u64 %version, [version];
-	ld.param.u32 %value, [value];
+	.reg .b32 %base;
+	.reg .b64 %descriptor, %value, %stamp, %time;
+	ld.param.u64 %descriptor, [descriptor];
+	ld.param.u64 %value, [version_and_flags];
+	ld.param.u32 %base, [slot_base];
 	ld.param.u64 %stamp, [stamp];
-	setp.ne.u64 %p, %version, 0;
-	@%p st.global.u32 [%version], %value;
+	setp.ne.u64 %p, %descriptor, 0;
+	@%p st.global.u32 [%descriptor+40], %base;
+	@%p st.global.u64 [%descriptor], %value;
 	mov.u64 %time, %globaltimer;
 	st.relaxed.sys.global.u64 [%stamp], %time;
 	ret;
@@ -53,6 +59,8 @@ pub(crate) struct Context {
     /// Pairs of times in memory of the host that the GPU writes to.
     stamps: *mut [u64; 2],
     free: Vec<u32>,
+    /// Memory that modules have left.
+    pub(crate) unused: Vec<Memory>,
     /// Bytes for records that are left.
     pub(crate) memory: u64,
 }
@@ -74,6 +82,18 @@ fn is_primary(context: Handle, device: c_int) -> bool {
         primary == Some(context)
     }
 }
+
+/// What is written to a module's descriptor; an address of 0 stands for nothing.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Switch {
+    pub(crate) descriptor: u64,
+    /// The version and the flags.
+    pub(crate) value: [u32; 2],
+    pub(crate) slot_base: u32,
+}
+
+// The kernel has their places.
+const _: () = assert!(offset::VERSION == 0 && offset::FLAGS == 4 && offset::SLOT_BASE == 40);
 
 impl Context {
     /// Makes what is needed in a context, which must be current. `None` if the driver refuses something.
@@ -141,6 +161,7 @@ impl Context {
             switch,
             stamps: stamps.cast(),
             free: (0..STAMPS as u32).rev().collect(),
+            unused: Vec::new(),
             // The program has to have most of it.
             memory: memory.min(free as u64 / 4),
         };
@@ -155,6 +176,12 @@ impl Context {
         Some(index)
     }
 
+    /// Whether a pair has its second time.
+    pub(crate) fn has_ended(&self, index: u32) -> bool {
+        // SAFETY: the pair is in the memory. The GPU writes each half at once.
+        unsafe { self.stamps.add(index as usize).read_volatile()[1] != 0 }
+    }
+
     /// The times of a pair, once both are there. The pair is free then.
     pub(crate) fn read_stamps(&mut self, index: u32) -> Option<[u64; 2]> {
         // SAFETY: the pair is in the memory. The GPU writes each half at once.
@@ -166,21 +193,25 @@ impl Context {
         Some(stamps)
     }
 
-    /// Lets the stream write the time, and before that `value` to `version` if it is an address.
+    /// Lets the stream write the time, and before that what switches a module.
     pub(crate) fn switch(
         &self,
         stream: Handle,
         is_per_thread: bool,
-        version: u64,
-        value: u32,
+        switch: Switch,
         stamps: u32,
         is_end: bool,
     ) {
-        let (mut version, mut value) = (version, value);
+        let Switch { mut descriptor, value: [version, flags], mut slot_base } = switch;
+        let mut value = u64::from(version) | u64::from(flags) << 32;
         // The host's memory has one address for both.
         let mut stamp = self.stamps as u64 + u64::from(stamps) * 16 + u64::from(is_end) * 8;
-        let mut parameters: [*mut c_void; 3] =
-            [(&raw mut version).cast(), (&raw mut value).cast(), (&raw mut stamp).cast()];
+        let mut parameters: [*mut c_void; 4] = [
+            (&raw mut descriptor).cast(),
+            (&raw mut value).cast(),
+            (&raw mut slot_base).cast(),
+            (&raw mut stamp).cast(),
+        ];
         let launch = if is_per_thread { driver::launch_kernel_ptsz } else { driver::launch_kernel };
         // SAFETY: the kernel has these parameters, which are copied by the call, and both addresses are its to
         // write to.

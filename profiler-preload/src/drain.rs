@@ -2,6 +2,7 @@
 
 use std::fs::File;
 use std::io::Write as _;
+use std::ops::Range;
 use std::path::Path;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -97,7 +98,9 @@ struct Job {
     context: Handle,
     stream: Handle,
     arrays: Arrays,
-    from: u32,
+    /// The slots to copy; of claimed ones the end is not known yet.
+    slots: Range<u32>,
+    is_claimed: bool,
     resets: bool,
 }
 
@@ -121,13 +124,15 @@ fn step(file: &mut Option<File>) -> bool {
         let mut state = lock(session);
         let module = &mut state.modules[job.index];
         module.is_draining = false;
-        match slots {
-            // Warps of launches that nobody knows of may still write to them: they are not used again.
-            Some(slots) if !job.resets => {
-                (module.copied, module.promised) = (slots, u64::from(slots));
-            }
-            _ => (module.promised, module.copied) = (0, 0),
-        }
+        module.spoiled = u32::MAX;
+        // Launches that nobody knows of may still write to slots: those are not used again.
+        module.copied = match slots {
+            _ if job.resets => 0,
+            Some(slots) if job.is_claimed => slots,
+            _ => job.arrays.descriptor.slot_count,
+        };
+        module.promised = u64::from(module.copied);
+        state.reuse_memory();
     }
     waits
 }
@@ -152,8 +157,8 @@ impl Session {
         let entries = &mut self.entries;
         self.in_flight.retain(|flight| {
             let Some(ns) = contexts[flight.context].read_stamps(flight.stamps) else { return true };
-            if let Some(module) = flight.module {
-                modules[module].in_flight -= 1;
+            for module in &flight.modules {
+                modules[*module].in_flight -= 1;
             }
             // One that was refused has no number.
             if flight.launch.number > 0 {
@@ -174,7 +179,8 @@ impl Session {
                 context: context.context,
                 stream: context.stream,
                 arrays: module.arrays,
-                from: module.copied,
+                slots: module.copied..(module.promised as u32).min(module.spoiled),
+                is_claimed: module.is_claimed,
                 resets: !module.is_in_several_streams,
             });
         }
@@ -187,27 +193,30 @@ fn copy(job: &Job) -> Option<(Records, u32)> {
     let _entered = Entered::new(job.context)?;
     let (arrays, stream) = (&job.arrays, job.stream);
     let descriptor = arrays.descriptor;
-    let mut claimed = [0; 8];
-    read(arrays.claimed(), &mut claimed, stream)?;
-    let claimed = u64::from_le_bytes(claimed).min(u64::from(descriptor.slot_count)) as u32;
+    let (from, mut end) = (job.slots.start, job.slots.end);
+    if job.is_claimed {
+        let mut claimed = [0; 8];
+        read(arrays.claimed(), &mut claimed, stream)?;
+        end = u64::from_le_bytes(claimed).min(u64::from(descriptor.slot_count)) as u32;
+    }
     let mut lost = [0; Lost::BYTES];
     read(descriptor.lost, &mut lost, stream)?;
-    let slots = claimed.saturating_sub(job.from) as usize;
+    let slots = end.saturating_sub(from) as usize;
     let mut headers = vec![0; slots * header::BYTES];
     if slots > 0 {
-        let from = descriptor.headers + u64::from(job.from) * header::BYTES as u64;
-        read(from, &mut headers, stream)?;
+        let start = descriptor.headers + u64::from(from) * header::BYTES as u64;
+        read(start, &mut headers, stream)?;
     }
     let whole = arrays.record_bytes();
     let used = headers.chunks_exact(header::BYTES).map(|bytes| used_bytes(bytes, whole));
     let width = used.max().unwrap_or(0);
     let mut records = vec![0; width * slots];
     if width > 0 {
-        let from = descriptor.records + u64::from(job.from) * whole as u64;
-        crate::module::read_rows(from, whole, &mut records, width, slots, stream)?;
+        let start = descriptor.records + u64::from(from) * whole as u64;
+        crate::module::read_rows(start, whole, &mut records, width, slots, stream)?;
     }
     if job.resets {
-        arrays.reset(stream, claimed).ok()?;
+        arrays.reset(stream, end).ok()?;
         // SAFETY: the stream is this library's own.
         unsafe { crate::driver::stream_synchronize(stream) };
     }
@@ -219,7 +228,7 @@ fn copy(job: &Job) -> Option<(Records, u32)> {
         record_bytes: width as u32,
         records,
     };
-    Some((records, claimed))
+    Some((records, end))
 }
 
 /// Bytes of a warp's records, of which there is memory for `whole`. A warp that has not ended may have written any.

@@ -75,6 +75,14 @@ functions! {
     fn launch_cooperative_ptsz = CULAUNCHCOOPERATIVEKERNEL_PTSZ(function: Handle, grid_x: c_uint, grid_y: c_uint, grid_z: c_uint, block_x: c_uint, block_y: c_uint, block_z: c_uint, shared: c_uint, stream: Handle, parameters: *mut *mut c_void);
     fn launch_kernel_ex = CULAUNCHKERNELEX(config: *const LaunchConfig, function: Handle, parameters: *mut *mut c_void, extra: *mut *mut c_void);
     fn launch_kernel_ex_ptsz = CULAUNCHKERNELEX_PTSZ(config: *const LaunchConfig, function: Handle, parameters: *mut *mut c_void, extra: *mut *mut c_void);
+    fn graph_launch = CUGRAPHLAUNCH(graph: Handle, stream: Handle);
+    fn graph_launch_ptsz = CUGRAPHLAUNCH_PTSZ(graph: Handle, stream: Handle);
+    fn begin_capture = CUSTREAMBEGINCAPTURE_V2(stream: Handle, mode: c_int);
+    fn begin_capture_ptsz = CUSTREAMBEGINCAPTURE_V2_PTSZ(stream: Handle, mode: c_int);
+    fn begin_capture_to_graph = CUSTREAMBEGINCAPTURETOGRAPH(stream: Handle, graph: Handle, dependencies: *const Handle, data: *const c_void, count: usize, mode: c_int);
+    fn begin_capture_to_graph_ptsz = CUSTREAMBEGINCAPTURETOGRAPH_PTSZ(stream: Handle, graph: Handle, dependencies: *const Handle, data: *const c_void, count: usize, mode: c_int);
+    fn end_capture = CUSTREAMENDCAPTURE(stream: Handle, graph: *mut Handle);
+    fn end_capture_ptsz = CUSTREAMENDCAPTURE_PTSZ(stream: Handle, graph: *mut Handle);
     fn ctx_destroy = CUCTXDESTROY_V2(context: Handle);
     fn primary_release = CUDEVICEPRIMARYCTXRELEASE_V2(device: c_int);
     fn primary_get_state = CUDEVICEPRIMARYCTXGETSTATE(device: c_int, flags: *mut c_uint, is_active: *mut c_int);

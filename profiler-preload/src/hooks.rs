@@ -6,12 +6,13 @@
 use std::ffi::{CStr, c_char, c_int, c_uint, c_void};
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use crate::driver::{
     self, Code, Handle, LaunchAttribute, LaunchConfig, PROGRAMMATIC_SERIALIZATION, SUCCESS,
 };
-use crate::session::{self, Call, guarded, launch, lock};
+use crate::session::{self, CAPTURES, Call, guarded, launch, lock};
 use crate::{drain, image};
 
 /// The first version in which `cuGetProcAddress` has five parameters.
@@ -38,10 +39,23 @@ fn hook(symbol: &CStr, version: c_int, flags: u64) -> Option<*mut c_void> {
         b"cuModuleUnload" => cuModuleUnload as *mut c_void,
         b"cuLibraryLoadData" => cuLibraryLoadData as *mut c_void,
         b"cuLibraryLoadFromFile" => cuLibraryLoadFromFile as *mut c_void,
+        b"cuKernelGetFunction" => cuKernelGetFunction as *mut c_void,
         b"cuLibraryUnload" => cuLibraryUnload as *mut c_void,
         b"cuCtxDestroy" => cuCtxDestroy_v2 as *mut c_void,
         b"cuDevicePrimaryCtxRelease" => cuDevicePrimaryCtxRelease_v2 as *mut c_void,
         b"cuDevicePrimaryCtxReset" => cuDevicePrimaryCtxReset_v2 as *mut c_void,
+        b"cuGraphLaunch" => pick(cuGraphLaunch as *mut c_void, cuGraphLaunch_ptsz as *mut c_void),
+        b"cuStreamBeginCapture" => pick(
+            cuStreamBeginCapture_v2 as *mut c_void,
+            cuStreamBeginCapture_v2_ptsz as *mut c_void,
+        ),
+        b"cuStreamBeginCaptureToGraph" => pick(
+            cuStreamBeginCaptureToGraph as *mut c_void,
+            cuStreamBeginCaptureToGraph_ptsz as *mut c_void,
+        ),
+        b"cuStreamEndCapture" => {
+            pick(cuStreamEndCapture as *mut c_void, cuStreamEndCapture_ptsz as *mut c_void)
+        }
         b"cuLaunchKernel" => {
             pick(cuLaunchKernel as *mut c_void, cuLaunchKernel_ptsz as *mut c_void)
         }
@@ -226,6 +240,17 @@ unsafe extern "C" fn cuLibraryLoadFromFile(
 }
 
 #[unsafe(no_mangle)]
+unsafe extern "C" fn cuKernelGetFunction(function: *mut Handle, kernel: Handle) -> Code {
+    // SAFETY: the caller's.
+    let code = unsafe { driver::kernel_get_function(function, kernel) };
+    if let (SUCCESS, Some(session)) = (code, session::get()) {
+        // SAFETY: the driver has written the function.
+        guarded(|| lock(session).got_function(unsafe { *function }, kernel));
+    }
+    code
+}
+
+#[unsafe(no_mangle)]
 unsafe extern "C" fn cuLibraryUnload(library: Handle) -> Code {
     unloading(library);
     // SAFETY: the caller's.
@@ -351,6 +376,86 @@ launches! {
         launch_kernel, launch_cooperative, launch_kernel_ex, false;
     cuLaunchKernel_ptsz, cuLaunchCooperativeKernel_ptsz, cuLaunchKernelEx_ptsz:
         launch_kernel_ptsz, launch_cooperative_ptsz, launch_kernel_ex_ptsz, true;
+}
+
+/// Functions of graphs, each for both kinds of default streams.
+macro_rules! graphs {
+    ($($launch:ident, $begin:ident, $end:ident: $real_launch:ident, $real_begin:ident, $real_end:ident, $is_per_thread:literal;)*) => {
+        $(
+            #[unsafe(no_mangle)]
+            unsafe extern "C" fn $launch(graph: Handle, stream: Handle) -> Code {
+                let call = Call {
+                    function: graph,
+                    stream,
+                    is_per_thread: $is_per_thread,
+                    grid: [0; 3],
+                    block: [0; 3],
+                };
+                // SAFETY: the caller's.
+                session::launch_graph(call, || unsafe { driver::$real_launch(graph, stream) })
+            }
+
+            #[unsafe(no_mangle)]
+            unsafe extern "C" fn $begin(stream: Handle, mode: c_int) -> Code {
+                CAPTURES.fetch_add(1, Ordering::Relaxed);
+                // SAFETY: the caller's.
+                let code = unsafe { driver::$real_begin(stream, mode) };
+                if code != SUCCESS {
+                    CAPTURES.fetch_sub(1, Ordering::Relaxed);
+                }
+                code
+            }
+
+            #[unsafe(no_mangle)]
+            unsafe extern "C" fn $end(stream: Handle, graph: *mut Handle) -> Code {
+                // SAFETY: the caller's.
+                let code = unsafe { driver::$real_end(stream, graph) };
+                // One that was invalidated ends too.
+                let _nothing_to_end =
+                    CAPTURES.try_update(Ordering::Relaxed, Ordering::Relaxed, |it| it.checked_sub(1));
+                code
+            }
+        )*
+    };
+}
+
+/// Captures into a graph that there is, for both kinds of default streams.
+macro_rules! captures_to_graph {
+    ($($name:ident: $real:ident;)*) => {
+        $(
+            #[unsafe(no_mangle)]
+            unsafe extern "C" fn $name(
+                stream: Handle,
+                graph: Handle,
+                dependencies: *const Handle,
+                data: *const c_void,
+                count: usize,
+                mode: c_int,
+            ) -> Code {
+                CAPTURES.fetch_add(1, Ordering::Relaxed);
+                // SAFETY: the caller's.
+                let code = unsafe {
+                    driver::$real(stream, graph, dependencies, data, count, mode)
+                };
+                if code != SUCCESS {
+                    CAPTURES.fetch_sub(1, Ordering::Relaxed);
+                }
+                code
+            }
+        )*
+    };
+}
+
+captures_to_graph! {
+    cuStreamBeginCaptureToGraph: begin_capture_to_graph;
+    cuStreamBeginCaptureToGraph_ptsz: begin_capture_to_graph_ptsz;
+}
+
+graphs! {
+    cuGraphLaunch, cuStreamBeginCapture_v2, cuStreamEndCapture:
+        graph_launch, begin_capture, end_capture, false;
+    cuGraphLaunch_ptsz, cuStreamBeginCapture_v2_ptsz, cuStreamEndCapture_ptsz:
+        graph_launch_ptsz, begin_capture_ptsz, end_capture_ptsz, true;
 }
 
 /// The attributes of a launch but for the one that lets it begin before what is in the stream has ended: it would

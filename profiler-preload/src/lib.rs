@@ -3,7 +3,7 @@
 //! Programs find the driver by the name `libcuda.so.1`, and the dynamic loader gives them what is loaded under that
 //! name already: this library. It forwards the driver's functions ([`table`]) and has some itself ([`hooks`]): those
 //! that load modules, launch kernels, and hand out functions. PTX is rewritten on its way to the driver ([`image`]).
-//! A launch that is to be recorded runs between two small kernels that switch records on and off in its module, in the
+//! NVRTC is made to give PTX ([`nvrtc`]). A launch that is to be recorded runs between two small kernels that switch records on and off in its module, in the
 //! program's own stream, and read the time ([`session`]). A thread copies what was recorded to a file ([`drain`]).
 //!
 //! Nothing here waits for the program's kernels, and whatever fails lets the program go on as it would without.
@@ -15,5 +15,6 @@ mod driver;
 mod hooks;
 mod image;
 mod module;
+mod nvrtc;
 mod session;
 mod table;

@@ -11,8 +11,10 @@ use profiler_wire::{WIRE_VERSION, header, symbol};
 use crate::context::Context;
 use crate::driver::{self, Handle, Rows, SUCCESS};
 
-/// Records of a warp for which there is memory.
+/// Records of a warp for which there is memory, if it is not known how many it makes.
 const RECORDS: u32 = 1024;
+/// Bytes of slots that a module gets at most if it makes so few records that it could have many.
+const SMALL: u64 = 4 << 20;
 /// Warps of a launch that are recorded if nobody asks for more: they show what there is, and hardly slow it down.
 const WARPS: u64 = 1024;
 /// Launches whose records there is memory for before they are copied.
@@ -26,8 +28,8 @@ pub(crate) struct Module {
     pub(crate) context: usize,
     /// Its handle of the driver's, and its library's if it has one.
     pub(crate) handles: [Handle; 2],
-    /// The address of the descriptor's version.
-    pub(crate) version: u64,
+    /// The address of its descriptor.
+    pub(crate) address: u64,
     pub(crate) arrays: Arrays,
     /// Slots that launches may have taken since the last reset.
     pub(crate) promised: u64,
@@ -41,6 +43,14 @@ pub(crate) struct Module {
     pub(crate) stream: Handle,
     /// Whether there were others: a launch that is not to be recorded may then take slots too, at any time.
     pub(crate) is_in_several_streams: bool,
+    /// Whether warps claim their slots, and do not compute them.
+    pub(crate) is_claimed: bool,
+    /// The slots from which on records are of no use, as other launches may have written to the same slots.
+    pub(crate) spoiled: u32,
+    /// Whether graphs launch its kernels.
+    pub(crate) is_captured: bool,
+    /// Whether there is no memory for it.
+    pub(crate) is_full: bool,
 }
 
 // SAFETY: the driver's handles are those of the process.
@@ -52,6 +62,58 @@ pub(crate) struct Arrays {
     pub(crate) descriptor: Descriptor,
     /// The number of the module in the file.
     pub(crate) number: u32,
+    /// The most records that a warp makes; 0 if that is not known.
+    bound: u32,
+    memory: Memory,
+}
+
+/// GPU memory.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Memory {
+    start: u64,
+    bytes: u64,
+}
+
+/// Bytes of a warp's records for which there is memory.
+fn record_bytes(bound: u32) -> u64 {
+    let records = if bound == 0 { RECORDS } else { bound.min(RECORDS).next_power_of_two() };
+    u64::from(records * UNIT_BYTES)
+}
+
+/// Bytes that arrays of so many slots take besides their slots.
+fn other_bytes(record_bytes: u64, sm_count: u32) -> u64 {
+    record_bytes + Arrays::counters(sm_count) + Lost::BYTES as u64 + 2 * ALIGNMENT
+}
+
+/// How many blocks and warps a launch has.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Shape {
+    pub(crate) blocks: u64,
+    pub(crate) warps_per_block: u64,
+}
+
+impl Shape {
+    /// `mask` says which warps of a block record.
+    pub(crate) fn new(grid: [u32; 3], block: [u32; 3], mask: u32) -> Self {
+        let product = |it: [u32; 3]| it.iter().map(|it| u64::from(*it)).product::<u64>();
+        let warps = product(block).div_ceil(32).clamp(1, 32) as u32;
+        let recorded = (mask & (u32::MAX >> (32 - warps))).count_ones();
+        Self { blocks: product(grid), warps_per_block: u64::from(recorded) }
+    }
+
+    /// Every how many-th block of such a launch is recorded.
+    fn stride(self, settings: &Settings, sm_count: u32) -> u32 {
+        let wanted = match settings.blocks {
+            0 => WARPS.div_ceil(self.warps_per_block.max(1)),
+            blocks => blocks,
+        };
+        stride(wanted, self.blocks, sm_count)
+    }
+
+    /// Slots that such a launch takes.
+    fn slots(self, stride: u32) -> u64 {
+        self.blocks.div_ceil(u64::from(stride)).saturating_mul(self.warps_per_block)
+    }
 }
 
 /// The descriptor that a kernel's module has.
@@ -61,6 +123,8 @@ pub(crate) struct Found {
     pub(crate) address: u64,
     /// The hash of a rewritten module.
     pub(crate) hash: u64,
+    /// The most records that a warp makes; 0 if that is not known.
+    pub(crate) bound: u32,
 }
 
 /// The descriptor of a function's module, if it has one. The context is current.
@@ -84,7 +148,7 @@ pub(crate) fn find(function: Handle, context: &Context) -> (Found, Option<&'stat
         driver::handle(|library| unsafe { driver::kernel_get_library(library, function) })
     };
     let handles = [module, library.unwrap_or(ptr::null_mut())];
-    let mut found = Found { handles, address: 0, hash: 0 };
+    let mut found = Found { handles, address: 0, hash: 0, bound: 0 };
     if module.is_null() {
         return (found, Some("the driver does not name its module"));
     }
@@ -119,54 +183,134 @@ pub(crate) fn find(function: Handle, context: &Context) -> (Found, Option<&'stat
     }
     let hash = initial[offset::MODULE_HASH as usize..].first_chunk();
     found.hash = hash.map_or(0, |hash| u64::from_le_bytes(*hash));
+    let bound = initial[offset::RECORDS_BOUND as usize..].first_chunk();
+    // What a program made of other PTX may have there is none.
+    found.bound = bound.filter(|_| found.hash != 0).map_or(0, |it| u32::from_le_bytes(*it));
     (found, None)
 }
 
+/// Takes memory for launches of so many slots: for several of them if they are small.
+fn allocate(context: &mut Context, slots: u64, bound: u32) -> Result<Memory, &'static str> {
+    let record_bytes = record_bytes(bound);
+    let slot_bytes = record_bytes + header::BYTES as u64;
+    let launches = (SMALL / (slots * slot_bytes).max(1)).clamp(LAUNCHES, 4 * LAUNCHES);
+    let other = other_bytes(record_bytes, context.sm_count);
+    let wanted = (launches * slots).max(32) * slot_bytes + other;
+    // One that is much larger may be wanted later.
+    let fits = |memory: &Memory| (wanted..=8 * wanted).contains(&memory.bytes);
+    if let Some(index) = context.unused.iter().position(fits) {
+        return Ok(context.unused.swap_remove(index));
+    }
+    // One kernel may not take it all.
+    let bytes = wanted.min(context.memory / 2);
+    if bytes < other + slot_bytes {
+        return Err("no memory for records was left: give more by `--memory`");
+    }
+    let mut start = 0;
+    // SAFETY: the pointer is to a live variable.
+    if unsafe { driver::mem_alloc(&raw mut start, bytes as usize) } != SUCCESS {
+        return Err("the GPU has no memory left for records");
+    }
+    context.memory = context.memory.saturating_sub(bytes);
+    Ok(Memory { start, bytes })
+}
+
 impl Arrays {
-    /// Allocates arrays for launches of this shape, and fills the descriptor but for its version. Waits for its own
-    /// stream alone.
+    /// Arrays for launches of this shape. Fills the descriptor at `address` but for its version, so that nothing of
+    /// the module may record. Waits for its own stream alone.
     pub(crate) fn new(
         context: &mut Context,
         settings: &Settings,
-        address: u64,
+        found: &Found,
         number: u32,
-        blocks: u64,
-        warps_per_block: u64,
+        shape: Shape,
     ) -> Result<Self, &'static str> {
-        let wanted = match settings.blocks {
-            0 => WARPS.div_ceil(warps_per_block.max(1)),
-            blocks => blocks,
-        };
-        let step = stride(wanted, blocks, context.sm_count);
-        let warps = blocks.div_ceil(u64::from(step)) * warps_per_block;
-        let record_bytes = u64::from(RECORDS * UNIT_BYTES);
+        let step = shape.stride(settings, context.sm_count);
+        let memory = allocate(context, shape.slots(step), found.bound)?;
+        let bound = found.bound;
+        Self { descriptor: Descriptor::default(), number, bound, memory }.laid_out(
+            context,
+            settings,
+            found.address,
+            step,
+            memory,
+        )
+    }
+
+    /// Arrays for launches of another shape, in the same memory if it is enough.
+    pub(crate) fn fitted(
+        self,
+        context: &mut Context,
+        settings: &Settings,
+        address: u64,
+        shape: Shape,
+    ) -> Result<Self, &'static str> {
+        let step = shape.stride(settings, context.sm_count);
+        let slots = shape.slots(step);
+        let mut memory = self.memory;
+        if slots > u64::from(self.descriptor.slot_count)
+            && let Ok(other) = allocate(context, slots, self.bound)
+        {
+            // What there is may be less than wanted, but still more than this.
+            let is_more = other.bytes > memory.bytes;
+            context.unused.push(if is_more { memory } else { other });
+            memory = if is_more { other } else { memory };
+        }
+        self.laid_out(context, settings, address, step, memory)
+    }
+
+    /// The same in other memory: what lies in this one stays there.
+    pub(crate) fn renewed(
+        self,
+        context: &mut Context,
+        settings: &Settings,
+        address: u64,
+    ) -> Result<Self, &'static str> {
+        let slots = u64::from(self.descriptor.slot_count);
+        let memory = allocate(context, slots.div_ceil(LAUNCHES), self.bound)?;
+        self.laid_out(context, settings, address, self.descriptor.block_stride, memory)
+    }
+
+    /// Whether launches of this shape are recorded as they should be.
+    pub(crate) fn fits(&self, settings: &Settings, shape: Shape) -> bool {
+        let stride = shape.stride(settings, self.descriptor.sm_count);
+        let is_enough = self.slots_of(shape) <= u64::from(self.descriptor.slot_count);
+        stride == self.descriptor.block_stride && is_enough
+    }
+
+    /// Slots that a launch takes.
+    pub(crate) fn slots_of(&self, shape: Shape) -> u64 {
+        shape.slots(self.descriptor.block_stride)
+    }
+
+    /// Gives the memory back.
+    pub(crate) fn leave(self, context: &mut Context) {
+        context.unused.push(self.memory);
+    }
+
+    fn laid_out(
+        self,
+        context: &Context,
+        settings: &Settings,
+        address: u64,
+        step: u32,
+        memory: Memory,
+    ) -> Result<Self, &'static str> {
+        let record_bytes = record_bytes(self.bound);
         let slot_bytes = record_bytes + header::BYTES as u64;
-        let wanted = (LAUNCHES * warps).next_multiple_of(32);
-        // One kernel may not take it all.
-        let slots = wanted.min(context.memory / 2 / slot_bytes).min(u64::from(u32::MAX));
-        if slots < warps_per_block {
-            return Err("no memory for records was left: give more by `--memory`");
-        }
-        let counters = Self::counters(context.sm_count);
-        let bytes =
-            slots * slot_bytes + record_bytes + counters + Lost::BYTES as u64 + 2 * ALIGNMENT;
-        let mut start = 0;
-        // SAFETY: the pointer is to a live variable.
-        if unsafe { driver::mem_alloc(&raw mut start, bytes as usize) } != SUCCESS {
-            return Err("the GPU has no memory left for records");
-        }
-        context.memory = context.memory.saturating_sub(bytes);
-        let records = start.next_multiple_of(record_bytes);
+        let for_slots = memory.bytes.saturating_sub(other_bytes(record_bytes, context.sm_count));
+        let slots = (for_slots / slot_bytes).min(u64::from(u32::MAX));
+        let records = memory.start.next_multiple_of(record_bytes);
         let headers = (records + slots * record_bytes).next_multiple_of(ALIGNMENT);
         let claims = (headers + slots * header::BYTES as u64).next_multiple_of(ALIGNMENT);
         let (record_mask, record_limit) = if settings.keep_last {
-            (RECORDS * UNIT_BYTES - 1, u32::MAX)
+            (record_bytes as u32 - 1, u32::MAX)
         } else {
-            (u32::MAX, RECORDS * UNIT_BYTES)
+            (u32::MAX, record_bytes as u32)
         };
         let descriptor = Descriptor {
             version: 0,
-            flags: FLAG_CLAIMED,
+            flags: 0,
             headers,
             records,
             record_mask,
@@ -182,10 +326,10 @@ impl Arrays {
             slots_per_shard: 0,
             claims,
             pool_start: 0,
-            lost: claims + counters,
+            lost: claims + Self::counters(context.sm_count),
             ..Descriptor::default()
         };
-        let arrays = Self { descriptor, number };
+        let arrays = Self { descriptor, memory, ..self };
         arrays.reset(context.stream, slots as u32)?;
         let bytes = descriptor.to_bytes();
         // SAFETY: the descriptor has so many bytes; the stream is waited for.
@@ -222,6 +366,11 @@ impl Arrays {
             ]
         };
         if codes == [SUCCESS; 2] { Ok(()) } else { Err("its memory could not be cleared") }
+    }
+
+    /// What switches records on: the descriptor's version and flags.
+    pub(crate) fn switched_on(&self, is_claimed: bool) -> [u32; 2] {
+        [WIRE_VERSION, if is_claimed { FLAG_CLAIMED } else { 0 }]
     }
 
     /// The descriptor as its kernels see it.

@@ -4,6 +4,7 @@
 use std::fmt::Write as _;
 use std::ops::Range;
 
+use profiler_wire::descriptor::offset;
 use profiler_wire::site::{FIXED_BYTES, ID_OFFSET, SiteEntry, SiteKind, fnv1a};
 use profiler_wire::{WIRE_VERSION, symbol};
 
@@ -28,6 +29,7 @@ pub(crate) fn instrument(text: &str, options: &Options) -> Result<Instrumented, 
     let runtime = Runtime::new();
     let (mut kernels, mut entries) = (Vec::new(), Vec::new());
     let mut edits = Edits::default();
+    let mut bound = Some(0);
     for function in module.functions.iter().filter(|it| it.is_kernel) {
         if !options.takes(function.name) {
             continue;
@@ -46,6 +48,7 @@ pub(crate) fn instrument(text: &str, options: &Options) -> Result<Instrumented, 
         };
         entries.push(kernel_entry(function.name));
         entries.extend(kernel.sites.iter().map(region_entry));
+        bound = bound.zip(most_records(&graph, &regions)).map(|(a, b)| a.max(b));
         if options.writes {
             edits.kernel(&module, function, &graph, &regions, &runtime, first_id);
         }
@@ -66,8 +69,11 @@ pub(crate) fn instrument(text: &str, options: &Options) -> Result<Instrumented, 
     );
     let head = module.head_end().ok_or(Error::NoHead)?;
     let mut descriptor = [0; profiler_wire::descriptor::BYTES];
-    let at = profiler_wire::descriptor::offset::MODULE_HASH as usize;
-    descriptor[at..at + 8].copy_from_slice(&hash.to_le_bytes());
+    let mut put = |at: u32, bytes: &[u8]| {
+        descriptor[at as usize..at as usize + bytes.len()].copy_from_slice(bytes);
+    };
+    put(offset::MODULE_HASH, &hash.to_le_bytes());
+    put(offset::RECORDS_BOUND, &bound.unwrap_or(0).to_le_bytes());
     let mut variables = format!(
         "\n.visible .const .align 16 .b8 {}[{}] = {{{}}};\n",
         symbol::DESCRIPTOR,
@@ -165,6 +171,17 @@ fn plan(
     let kernel =
         Kernel { name: function.name.to_owned(), sites: sites.collect(), left_out, reason: None };
     Ok((kernel, regions, graph))
+}
+
+/// The most records that a warp of a kernel makes: one a region, if none is in a loop.
+fn most_records(graph: &Graph, regions: &[Region]) -> Option<u32> {
+    let is_header = |block: usize| graph.loops.iter().any(|it| it.header == block);
+    let mut blocks = graph.blocks.iter().enumerate();
+    // A way back that is no loop's cannot be told apart.
+    let is_plain = blocks
+        .all(|(from, block)| block.edges.iter().all(|edge| edge.to > from || is_header(edge.to)));
+    let is_once = is_plain && regions.iter().all(|region| region.around.is_none());
+    is_once.then_some((regions.len() as u32).max(1))
 }
 
 fn kernel_entry(name: &str) -> Vec<u8> {

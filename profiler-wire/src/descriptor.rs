@@ -78,8 +78,10 @@ pub mod offset {
     pub const CLAIMS: u32 = 96;
     pub const POOL_START: u32 = 104;
     pub const LOST: u32 = 112;
-    /// In a module that was rewritten and has no session: the hash by which it is known, 8 bytes. No kernel reads
-    /// it.
+    /// In a module that was rewritten and has no session: the most records that a warp makes, 4 bytes; 0 if that is
+    /// not known. No kernel reads it.
+    pub const RECORDS_BOUND: u32 = 108;
+    /// Likewise: the hash by which it is known, 8 bytes.
     pub const MODULE_HASH: u32 = 120;
 }
 

@@ -53,7 +53,7 @@ impl Bench {
         let folder = Folder::new();
         symlink(BUILT.join("client"), folder.path("client")).expect("a link can be made");
         fs::create_dir(folder.path("tmp")).expect("a folder can be made");
-        folder.write("wait.ptx", WAIT_PTX.as_bytes());
+        folder.write("wait.ptx", kernel().as_bytes());
         folder.write("two.ptx", two_kernels().as_bytes());
         Self(folder)
     }
@@ -109,10 +109,17 @@ impl Bench {
     }
 }
 
-/// The kernel `turns`, and the same as `other`.
+/// The kernel `turns` with so much work in its loop that a wait in it is recorded, once a turn.
+fn kernel() -> String {
+    let work = "\tld.global.u32 %r2, [out];\n".repeat(20);
+    WAIT_PTX.replace("\tadd.s32 %r1", &format!("{work}\tadd.s32 %r1"))
+}
+
+/// The same, and the same again as `other`.
 fn two_kernels() -> String {
-    let (_, kernel) = WAIT_PTX.split_once(".visible").expect("a kernel");
-    format!("{WAIT_PTX}.visible{}", kernel.replace("turns", "other"))
+    let text = kernel();
+    let (_, kernel) = text.split_once(".visible").expect("a kernel");
+    format!("{text}.visible{}", kernel.replace("turns", "other"))
 }
 
 /// A program for a folder.
@@ -147,9 +154,10 @@ fn a_program_is_recorded_and_ends_as_it_would() {
         cost      not measured: times hold what recording cost
         records   96 (96 regions, 0 marks), none lost; 32 warps, 0 edges
         host      1 thread, 7 spans, 0 launch calls, on the clock of the device itself
-        module    0: wire version 1, 1 kernel, 2 other sites, 32 slots, 6.144 kB
+        module    0: wire version 1, 1 kernel, 3 other sites, 32 slots, 6.144 kB
         kernel    turns
                   loop turns.cu:6 (src/turns.cu:6:9)
+                  copy wait turns.cu:8 (src/turns.cu:8:9)
                   barrier turns.cu:11 (src/turns.cu:11:5)
         launch    0: turns, grid 4, block 64, at 5 ns, 1.57 µs, 8 warps, 24 records
         launch    1: turns, grid 4, block 64, at 3.685 µs, 1.57 µs, 8 warps, 24 records
@@ -193,11 +201,11 @@ fn nothing_waits_for_the_streams_of_the_program() {
     let kernels = log.lines().filter(|line| line.contains(" stream "));
     let stream = log.lines().find_map(|line| line.strip_prefix("switch 1 ")).expect("a switch");
     assert_ne!(stream, "stream 0");
-    let around = |warps| {
+    let around = |version, warps| {
         let launch = format!("cuLaunchKernel turns {stream} warps {warps}");
-        [format!("switch 1 {stream}"), launch, format!("switch 0 {stream}")]
+        [format!("switch {version} {stream}"), launch, format!("switch 0 {stream}")]
     };
-    assert!(kernels.eq([around(8), around(8), around(0)].as_flattened()), "{log}");
+    assert!(kernels.eq([around(1, 8), around(1, 8), around(0, 0)].as_flattened()), "{log}");
 }
 
 #[test]

@@ -214,11 +214,13 @@ impl Gpu {
         if name == "profiler_switch" {
             // SAFETY: the caller's; the address is checked.
             let stamp = unsafe {
-                let [version, value, stamp] = parameters.cast::<[*const u64; 3]>().read();
-                let value = value.cast::<u32>().read();
-                log(&format!("switch {value} stream {stream}"));
-                if *version != 0 {
-                    *self.at(*version, DESCRIPTOR_BYTES)?.cast() = value;
+                let [descriptor, value, base, stamp] =
+                    parameters.cast::<[*const u64; 4]>().read();
+                log(&format!("switch {} stream {stream}", *value as u32));
+                if *descriptor != 0 {
+                    let at = self.at(*descriptor, DESCRIPTOR_BYTES)?;
+                    *at.cast() = *value;
+                    *at.add(40).cast() = base.cast::<u32>().read();
                 }
                 *stamp
             };
@@ -259,14 +261,18 @@ impl Gpu {
         if version == 0 {
             return Ok(0);
         }
-        // Slots are claimed from the common pool alone.
-        assert!(word(4) == 1 && word(92) == 0, "a descriptor of `profiler record`");
+        // Slots are computed, or claimed from the common pool alone.
+        assert!(word(4) <= 1 && word(92) == 0, "a descriptor of `profiler record`");
         let counter = claims + 4 * u64::from(word(44)) * 128;
-        let ([grid, block], mut recorded) = (shape, 0);
+        let ([grid, block], mut recorded, mut turn) = (shape, 0, 0);
         let blocks = (u64::from(word(80))..grid).step_by(word(88) as usize);
         for at in blocks.take(word(84) as usize) {
             for warp in (0..block.div_ceil(32)).filter(|warp| word(76) >> (warp % 32) & 1 != 0) {
-                let slot = u64::from(word(104)) + self.add_to(counter, 1)?;
+                let slot = match word(4) {
+                    0 => u64::from(word(40)) + turn,
+                    _ => u64::from(word(104)) + self.add_to(counter, 1)?,
+                };
+                turn += 1;
                 if slot >= word(36).into() {
                     self.add_to(lost, 1)?;
                     self.add_to(lost + 8, regions)?;

@@ -1,10 +1,8 @@
 //! What kernels are loaded from, and `profiler ptxas`.
 
-use super::{Bench, of, script};
+use super::{Bench, kernel, of, script};
 
 use std::fs;
-
-use crate::support::WAIT_PTX;
 
 /// A cubin, as the driver of these tests takes it.
 fn cubin(ptx: &[u8]) -> Vec<u8> {
@@ -42,10 +40,10 @@ fn check_reason(bench: &Bench, image: &str, variables: &[(&str, &str)], reason: 
 #[test]
 fn kernels_that_do_not_record_are_named_with_the_cause() {
     let bench = Bench::new();
-    bench.0.write("wait.cubin", &cubin(WAIT_PTX.as_bytes()));
-    bench.0.write("new.fatbin", &fatbin(WAIT_PTX.as_bytes(), 120));
-    bench.0.write("old.ptx", WAIT_PTX.replace("sm_90", "sm_60").as_bytes());
-    let shared = WAIT_PTX.replace("$again:", "{ .shared .b32 word; }\n$again:");
+    bench.0.write("wait.cubin", &cubin(kernel().as_bytes()));
+    bench.0.write("new.fatbin", &fatbin(kernel().as_bytes(), 120));
+    bench.0.write("old.ptx", kernel().replace("sm_90", "sm_60").as_bytes());
+    let shared = kernel().replace("$again:", "{ .shared .b32 word; }\n$again:");
     bench.0.write("shared.ptx", shared.as_bytes());
     for kind in ["module", "library"] {
         for (image, reason) in [
@@ -68,7 +66,7 @@ fn kernels_that_do_not_record_are_named_with_the_cause() {
 #[test]
 fn ptx_is_found_in_fatbins_and_in_what_was_rewritten_before() {
     let bench = Bench::new();
-    bench.0.write("wait.fatbin", &fatbin(WAIT_PTX.as_bytes(), 90));
+    bench.0.write("wait.fatbin", &fatbin(kernel().as_bytes(), 90));
     assert_eq!(bench.0.run("instrument wait.ptx -o made.ptx").code, Some(0));
     bench.0.write("made.cubin", &cubin(&bench.0.bytes("made.ptx")));
     for image in ["module=wait.fatbin", "library=wait.fatbin", "module=made.ptx"] {
@@ -153,7 +151,7 @@ fn ptxas_is_given_rewritten_ptx() {
     assert_eq!(ran.code, Some(3), "{}", ran.stderr);
     assert!(bench.0.bytes("arguments").ends_with(b"--version\nwait.none\n"));
     // What cannot be rewritten is compiled as it is, and named with the cause.
-    bench.0.write("wait.ptx", WAIT_PTX.replace("sm_90", "sm_60").as_bytes());
+    bench.0.write("wait.ptx", kernel().replace("sm_90", "sm_60").as_bytes());
     let ran = bench.run("-- ./compile", &[("PATH", &path)]);
     assert_eq!(ran.code, Some(6), "{}", ran.stderr);
     let reason = "(sm_60 is too old: records need sm_70 or later)";

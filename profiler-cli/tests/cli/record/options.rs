@@ -75,10 +75,10 @@ fn the_first_or_the_last_records_of_a_warp_are_kept() {
         begins.push(u64::from_le_bytes(*bytes));
     }
     assert_eq!(begins[1] - begins[0], 400 * 1024);
-    // Of 128 warps 31 find memory: all others are counted.
+    // Of 128 warps 30 find memory: all others are counted.
     bench.client("--memory 1M", "module=wait.ptx kernel=turns grid=64 launch=1");
     let info = bench.0.run("info profile.capture --format json").json();
-    assert_eq!((&info["recorded"], &info["lost"]), (&93.into(), &291.into()), "{info:#}");
+    assert_eq!((&info["recorded"], &info["lost"]), (&90.into(), &294.into()), "{info:#}");
 }
 
 #[test]

@@ -1,0 +1,52 @@
+#!/bin/sh
+# Runs each program twice as it is and once under `profiler record`, and says whether it printed the same.
+# Usage: run.sh OUT_DIR [PROGRAM..]; the programs need a GPU, Python with their packages, and nvcc.
+set -u
+here=$(cd "$(dirname "$0")" && pwd)
+out=$1
+shift
+profiler=${PROFILER:-$here/profiler}
+caches=$(mktemp -d)
+export TRITON_CACHE_DIR="$caches/triton" TORCHINDUCTOR_CACHE_DIR="$caches/inductor" CUPY_CACHE_DIR="$caches/cupy"
+export TF_CPP_MIN_LOG_LEVEL=3 XLA_PYTHON_CLIENT_PREALLOCATE=false
+
+results() { # what a program printed, without how long it took
+    sed 's/, [0-9.]* us a launch//' "$1"
+}
+
+one() { # NAME COMMAND..
+    name=$1
+    shift
+    for run in cold plain; do
+        start=$(date +%s.%N)
+        timeout 300 "$@" >"$out/$name.$run.out" 2>"$out/$name.$run.err"
+        echo "$name: $run: exit $?, $(echo "$(date +%s.%N) - $start" | bc) s"
+    done
+    start=$(date +%s.%N)
+    # shellcheck disable=SC2086
+    timeout 300 "$profiler" record ${OPTIONS:-} -o "$out/$name" -- "$@" >"$out/$name.record.out" 2>"$out/$name.record.err"
+    echo "$name: record: exit $?, $(echo "$(date +%s.%N) - $start" | bc) s"
+    results "$out/$name.cold.out" >"$caches/cold"
+    results "$out/$name.plain.out" >"$caches/plain"
+    results "$out/$name.record.out" >"$caches/record"
+    # What differs from run to run by itself says nothing.
+    diff "$caches/cold" "$caches/plain" | sed -n 's/^> //p' | cut -d: -f1 >"$caches/unsteady"
+    if diff "$caches/plain" "$caches/record" >"$caches/diff"; then
+        echo "$name: same results"
+    else
+        echo "$name: OTHER RESULTS (of them differ by themselves: $(tr '\n' ' ' <"$caches/unsteady"))"
+        cat "$caches/diff"
+    fi
+    grep -v '^  ' "$out/$name.record.err" | tail -6
+}
+
+for program in ${*:-triton_kernels pipeline scan cupy_kernels jax_models torch_encoder torch_decoder torch_convolutions}; do
+    case $program in
+    torch_*) one "$program" python3 "$here/torch_models.py" "${program#torch_}" ;;
+    pipeline | scan)
+        nvcc -O3 -std=c++17 -arch=sm_90 -lineinfo "$here/$program.cu" -o "$caches/$program" && one "$program" "$caches/$program"
+        ;;
+    *) one "$program" python3 "$here/$program.py" ;;
+    esac
+done
+rm -rf "$caches"
