@@ -16,7 +16,7 @@ fn main() {
     let list = fs::read_to_string(LIST).expect("the list is in the package");
     let hooks = fs::read_to_string(HOOKS).expect("the source is in the package");
     let (mut names, mut forwarded, mut indices) = (String::new(), String::new(), String::new());
-    for (index, name) in list.lines().enumerate() {
+    for (index, name) in list.split_whitespace().enumerate() {
         let _ = writeln!(names, "    c\"{name}\",");
         let _ = writeln!(indices, "    pub(crate) const {}: usize = {index};", name.to_uppercase());
         let is_hook = [
@@ -29,7 +29,7 @@ fn main() {
             let _ = writeln!(forwarded, "    {name} = {index},");
         }
     }
-    let count = list.lines().count();
+    let count = list.split_whitespace().count();
     let text = format!(
         "pub(crate) const COUNT: usize = {count};\n\
          pub(crate) static NAMES: [&::core::ffi::CStr; COUNT] = [\n{names}];\n\

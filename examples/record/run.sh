@@ -43,10 +43,10 @@ one() { # NAME COMMAND..
     grep -v '^  ' "$out/$name.record.err" | tail -6
 }
 
-for program in ${*:-triton_kernels pipeline scan cupy_kernels jax_models torch_encoder torch_decoder torch_convolutions}; do
+for program in ${*:-triton_kernels pipeline scan launches cupy_kernels jax_models torch_encoder torch_decoder torch_convolutions}; do
     case $program in
     torch_*) one "$program" python3 "$here/torch_models.py" "${program#torch_}" ;;
-    pipeline | scan)
+    pipeline | scan | launches)
         nvcc -O3 -std=c++17 -arch=sm_90 -lineinfo "$here/$program.cu" -o "$caches/$program" && one "$program" "$caches/$program"
         ;;
     *) one "$program" python3 "$here/$program.py" ;;

@@ -12,7 +12,8 @@ use std::time::Duration;
 use crate::driver::{
     self, Code, Handle, LaunchAttribute, LaunchConfig, PROGRAMMATIC_SERIALIZATION, SUCCESS,
 };
-use crate::session::{self, CAPTURES, Call, guarded, launch, lock};
+use crate::plan::{CAPTURES, Call, launch, launch_graph};
+use crate::session::{self, guarded, lock};
 use crate::{drain, image};
 
 /// The first version in which `cuGetProcAddress` has five parameters.
@@ -392,7 +393,7 @@ macro_rules! graphs {
                     block: [0; 3],
                 };
                 // SAFETY: the caller's.
-                session::launch_graph(call, || unsafe { driver::$real_launch(graph, stream) })
+                launch_graph(call, || unsafe { driver::$real_launch(graph, stream) })
             }
 
             #[unsafe(no_mangle)]

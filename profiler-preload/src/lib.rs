@@ -4,7 +4,7 @@
 //! name already: this library. It forwards the driver's functions ([`table`]) and has some itself ([`hooks`]): those
 //! that load modules, launch kernels, and hand out functions. PTX is rewritten on its way to the driver ([`image`]).
 //! NVRTC is made to give PTX ([`nvrtc`]). A launch that is to be recorded runs between two small kernels that switch records on and off in its module, in the
-//! program's own stream, and read the time ([`session`]). A thread copies what was recorded to a file ([`drain`]).
+//! program's own stream, and read the time ([`plan`]). A thread copies what was recorded to a file ([`drain`]).
 //!
 //! Nothing here waits for the program's kernels, and whatever fails lets the program go on as it would without.
 #![cfg(all(target_os = "linux", target_arch = "x86_64"))]
@@ -16,5 +16,6 @@ mod hooks;
 mod image;
 mod module;
 mod nvrtc;
+mod plan;
 mod session;
 mod table;

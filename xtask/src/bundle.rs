@@ -11,6 +11,9 @@ use crate::{Error, cargo, root, target, tools, unannotated};
 pub const PACKAGE: &str = "profiler-examples";
 /// The package of the program that `cargo run` runs, which is bundled too, and the program.
 pub const QUICKSTART: &str = "quickstart";
+/// The command line and its package: its `record` is tried with the programs of examples/record.
+const COMMAND_PACKAGE: &str = "profiler-cli";
+const COMMAND: &str = "profiler";
 /// The packages with tests that need a GPU, and those tests' targets.
 pub const TEST_PACKAGES: [&str; 2] = ["profiler-tests", "profiler-host"];
 pub const GPU_TESTS: [&str; 4] = ["kernels", "gpu", "gpu_failure", "abuse"];
@@ -77,6 +80,18 @@ pub fn make() -> Result<(), Error> {
         }
     }
     unannotated::make(&wanted, &bundle.join("ptx/unannotated"))?;
+    println!("building {COMMAND}");
+    let messages = cargo()
+        .args(["build", "--release", "--package", COMMAND_PACKAGE])
+        .args(["--message-format", "json-render-diagnostics"])
+        .output()?;
+    let record = bundle.join("record");
+    std::fs::create_dir(&record)?;
+    std::fs::copy(Built::read(&messages)?.binary(COMMAND)?, record.join(COMMAND))?;
+    for file in std::fs::read_dir(root().join("examples/record"))? {
+        let file = file?;
+        std::fs::copy(file.path(), record.join(file.file_name()))?;
+    }
     // What an example is compared with; run.sh runs it where Python has what it needs.
     std::fs::copy(root().join("examples/hopper_gemm/cublas.py"), bundle.join("cublas.py"))?;
     std::fs::write(bundle.join("run.sh"), include_str!("run.sh"))?;
