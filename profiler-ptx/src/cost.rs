@@ -11,6 +11,8 @@ use crate::syntax::Module;
 /// Cycles that a record takes of a loop in which the warps of a block wait for each other and for matrix instructions:
 /// far more than of a warp that waits for nobody, of which `lab/measurements/record-cost.md` has the means.
 const RECORD_CYCLES: u64 = 40;
+/// The same of a wait for copies or other threads: a warp that waits has time.
+const WAIT_RECORD_CYCLES: u64 = 20;
 
 /// Roughly the cycles that a warp spends on an instruction.
 fn cycles(instruction: &Instruction<'_>) -> u64 {
@@ -59,7 +61,12 @@ pub(crate) fn choose(
         inside.sort_by_key(|index| rank(&regions[*index]));
         let mut taken = 0;
         for index in inside {
-            taken += RECORD_CYCLES;
+            taken += match regions[index].kind {
+                RegionKind::MbarrierWait | RegionKind::CopyWait | RegionKind::Spin => {
+                    WAIT_RECORD_CYCLES
+                }
+                _ => RECORD_CYCLES,
+            };
             if taken as f64 > allowed {
                 chosen[index] = false;
             }

@@ -3,6 +3,7 @@
 use profiler_bench_kernels::{RECORDED, REGIONS};
 use profiler_host::trace::decode;
 use profiler_host::{Capacity, LaneBuffers, Profiler, Session, Slots};
+use profiler_wire::record::UNIT_BYTES;
 
 use crate::Error;
 use crate::check::{self, Expected};
@@ -290,7 +291,7 @@ fn check_all(
                 let needed =
                     Capacity::needed(&capture).map_err(|error| wrong(error.to_string()))?;
                 let regions = f64::from(iterations) * f64::from(recorded);
-                bytes = Some(8.0 * f64::from(needed.records_per_warp) / regions);
+                bytes = Some(f64::from(UNIT_BYTES) * f64::from(needed.records_per_warp) / regions);
             }
             _ => gpu.synchronize()?,
         }
