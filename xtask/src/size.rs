@@ -9,7 +9,7 @@ use xtask::{Error, cargo, root};
 use crate::tidy::tracked;
 
 /// Folders of the product's crates.
-const PRODUCT: [&str; 13] = [
+const PRODUCT: [&str; 14] = [
     "profiler-wire/",
     "profiler-macros/",
     "profiler-device/",
@@ -19,6 +19,7 @@ const PRODUCT: [&str; 13] = [
     "profiler-host/",
     "profiler-trace/",
     "profiler-parquet/",
+    "profiler-preload/",
     "profiler-ptx/",
     "profiler-report/",
     "profiler-cli/",

@@ -69,6 +69,9 @@ fn named(output: &Path, process: Option<u32>, gpu: usize) -> PathBuf {
     PathBuf::from(name + ".capture")
 }
 
+/// The extents of a grid and of its blocks.
+type Shape = ([u32; 3], [u32; 3]);
+
 /// A kernel over all processes.
 #[derive(Default)]
 struct Row {
@@ -76,8 +79,9 @@ struct Row {
     recorded: u64,
     /// Nanoseconds of its recorded and other launches.
     times: [Vec<u64>; 2],
-    /// How much longer recorded launches took than the next one.
-    overheads: Vec<f64>,
+    /// The shortest recorded launch and the shortest other of each shape. The longer ones of short kernels wait for
+    /// the host, which launches what reads the time apart.
+    shortest: BTreeMap<Shape, [Option<u64>; 2]>,
     reason: String,
     records: bool,
 }
@@ -102,9 +106,7 @@ fn text(recordings: &[Recording], refused: &[(String, String)]) -> String {
             .to_owned();
     }
     let mut text = format!("{} recorded", counted(recorded.len(), "kernel"));
-    if let Some(overhead) =
-        median(recorded.iter().flat_map(|(_, row)| row.overheads.iter().copied()))
-    {
+    if let Some(overhead) = median(recorded.iter().flat_map(|(_, row)| row.overheads())) {
         let _ = write!(text, "; recorded launches took {overhead:+.1} % (median)");
     }
     text.push('\n');
@@ -137,9 +139,9 @@ fn list(text: &mut String, mut rows: Vec<(&&str, &Row)>) {
             let _ = write!(text, ", {} recorded", row.recorded);
         }
         if let Some(ns) = row.typical() {
-            let _ = write!(text, ", {:.1} us", ns / 1000.0);
+            let _ = write!(text, ", {:.1} µs", ns / 1000.0);
         }
-        if let Some(overhead) = median(row.overheads.iter().copied()) {
+        if let Some(overhead) = median(row.overheads()) {
             let _ = write!(text, ", {overhead:+.1} % when recorded");
         }
         if !row.records && !row.reason.is_empty() {
@@ -165,15 +167,20 @@ impl Row {
             self.recorded += u64::from(launch.is_recorded);
             self.times[usize::from(!launch.is_recorded)].push(time(launch));
         }
-        for pair in launches.windows(2) {
-            let [first, next] = pair else { continue };
-            let alike = first.grid == next.grid && first.block == next.block;
-            // The first launch of all meets cold caches.
-            if first.is_recorded && !next.is_recorded && alike && first.number > 1 {
-                let (with, without) = (time(first) as f64, time(next) as f64);
-                self.overheads.push(100.0 * (with - without) / without);
-            }
+        // The first launch of all meets cold caches.
+        for launch in launches.iter().filter(|launch| launch.number > 1) {
+            let both = self.shortest.entry((launch.grid, launch.block)).or_default();
+            let shortest = &mut both[usize::from(!launch.is_recorded)];
+            *shortest = Some(shortest.map_or(time(launch), |ns| ns.min(time(launch))));
         }
+    }
+
+    /// How much longer recorded launches take, in per cent, for each shape.
+    fn overheads(&self) -> impl Iterator<Item = f64> {
+        self.shortest.values().filter_map(|both| {
+            let [with, without] = both.map(|ns| ns.map(|ns| ns as f64));
+            Some(100.0 * (with? / without? - 1.0))
+        })
     }
 
     fn typical(&self) -> Option<f64> {

@@ -141,7 +141,7 @@ fn a_program_is_recorded_and_ends_as_it_would() {
         it ends
         --- stderr
         1 kernel recorded; recorded launches took +3.1 % (median)
-          turns: 10 launches, 4 recorded, 2.6 us, +3.1 % when recorded
+          turns: 10 launches, 4 recorded, 2.6 µs, +3.1 % when recorded
         wrote profile.capture (`profiler stats`, `export`, `report` read it)
         --- exit code 7
     "#]]

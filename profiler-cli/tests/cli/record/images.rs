@@ -30,7 +30,7 @@ fn check_reason(bench: &Bench, image: &str, variables: &[(&str, &str)], reason: 
     let ran = bench.run(&format!("-- ./client {image} kernel=turns drain launch=4"), variables);
     assert_eq!((ran.code, ran.text()), (Some(0), "it ends\n".to_owned()), "{}", ran.stderr);
     let said = format!(
-        "0 kernels recorded\n1 kernel shown as whole launches:\n  turns: 4 launches, 2.6 us ({reason})\n"
+        "0 kernels recorded\n1 kernel shown as whole launches:\n  turns: 4 launches, 2.6 µs ({reason})\n"
     );
     assert!(ran.stderr.starts_with(&said), "{}", ran.stderr);
     assert_eq!(bench.launches("profile.capture"), []);

@@ -49,9 +49,9 @@ fn kernels_are_chosen_by_their_names() {
     assert_eq!(bench.launches("profile.capture"), other);
     expect![[r#"
         1 kernel recorded; recorded launches took +3.1 % (median)
-          other: 5 launches, 3 recorded, 2.6 us, +3.1 % when recorded
+          other: 5 launches, 3 recorded, 2.6 µs, +3.1 % when recorded
         1 kernel shown as whole launches:
-          turns: 3 launches, 2.6 us
+          turns: 3 launches, 2.6 µs
         wrote profile.capture (`profiler stats`, `export`, `report` read it)
     "#]]
     .assert_eq(&ran.stderr);
