@@ -2,13 +2,14 @@
 
 mod collect;
 mod folder;
+mod open;
 mod program;
 mod summary;
 
 use std::ffi::OsString;
 use std::path::Path;
 
-use profiler_wire::spool::Settings;
+use profiler_wire::spool::{Launches, Settings};
 
 use crate::console::Console;
 use crate::exit::{Error, Verdict};
@@ -22,6 +23,7 @@ pub(crate) fn run(
     settings: &Settings,
     command: &[OsString],
     output: &Path,
+    opens: bool,
     console: &Console,
 ) -> Result<Verdict, Error> {
     summary::check_output(output)?;
@@ -33,7 +35,14 @@ pub(crate) fn run(
         let recordings: Vec<Recording> = spools
             .filter_map(|(process, bytes)| Recording::of(process, &bytes, &modules))
             .collect();
-        summary::write(&recordings, &folder.refused(), output, console)?;
+        if settings.launches == Launches::None {
+            summary::list(&recordings, &folder.refused(), &modules, console);
+        } else {
+            let paths = summary::write(&recordings, &folder.refused(), output, console)?;
+            if let (true, Some(path)) = (opens, paths.first()) {
+                open::open(path, console)?;
+            }
+        }
     }
     Ok(ended.verdict())
 }

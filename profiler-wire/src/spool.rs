@@ -50,6 +50,8 @@ pub enum Launches {
     Range(u64, u64),
     /// Every so many.
     Every(u64),
+    /// None: it is listed what could be recorded.
+    None,
 }
 
 impl Launches {
@@ -62,6 +64,7 @@ impl Launches {
                 Some(number.checked_add(1)?.max(start)).filter(|next| *next < end)
             }
             Self::Every(step) => number.checked_add(1)?.checked_next_multiple_of(step.max(1)),
+            Self::None => None,
         }
     }
 }
@@ -74,6 +77,7 @@ impl Settings {
             Launches::Doubling => "doubling".to_owned(),
             Launches::Range(start, end) => format!("{start}..{end}"),
             Launches::Every(step) => format!("every {step}"),
+            Launches::None => "none".to_owned(),
         };
         format!(
             "budget {}\nlaunches {launches}\nblocks {}\nwarp_mask {}\nkeep_last {}\nmemory {}\nkernel {}\n",
@@ -89,6 +93,8 @@ impl Settings {
         let launches = value("launches")?;
         let launches = if launches == "doubling" {
             Launches::Doubling
+        } else if launches == "none" {
+            Launches::None
         } else if let Some(step) = launches.strip_prefix("every ") {
             Launches::Every(step.parse().ok()?)
         } else {
@@ -358,7 +364,9 @@ mod tests {
 
     #[test]
     fn settings_come_back() {
-        for launches in [Launches::Doubling, Launches::Range(2, 9), Launches::Every(100)] {
+        for launches in
+            [Launches::Doubling, Launches::Range(2, 9), Launches::Every(100), Launches::None]
+        {
             let settings = Settings {
                 kernel: "a b|c".into(),
                 budget: 0.05,

@@ -61,6 +61,12 @@ pub(crate) struct Arguments {
     /// The name of the captures: NAME.capture, or NAME.PID.capture if several processes launch kernels
     #[arg(long, short, value_name = "NAME", default_value = "profile", value_hint = ValueHint::FilePath)]
     output: PathBuf,
+    /// Record nothing, and list which kernels would be recorded, with their regions
+    #[arg(long, conflicts_with_all = ["launches", "every", "open"])]
+    list: bool,
+    /// Open the timeline in the Perfetto UI when the program has ended. The trace does not leave this machine
+    #[arg(long)]
+    open: bool,
     /// The program and its arguments, after `--`
     #[arg(required = true, last = true, value_name = "COMMAND", value_hint = ValueHint::CommandWithArguments)]
     command: Vec<OsString>,
@@ -115,13 +121,17 @@ pub(super) fn run(arguments: Arguments, console: &Console) -> Result<Verdict, Er
     let settings = Settings {
         kernel: arguments.kernel.unwrap_or_default(),
         budget: arguments.budget / 100.0,
-        launches: launches.unwrap_or(Launches::Doubling),
+        launches: if arguments.list {
+            Launches::None
+        } else {
+            launches.unwrap_or(Launches::Doubling)
+        },
         blocks: arguments.blocks.unwrap_or(0),
         warp_mask: arguments.warps.unwrap_or(u32::MAX),
         keep_last: arguments.keep == Keep::Last,
         memory: arguments.memory,
     };
-    record::run(&settings, &arguments.command, &arguments.output, console)
+    record::run(&settings, &arguments.command, &arguments.output, arguments.open, console)
 }
 
 #[cfg(test)]

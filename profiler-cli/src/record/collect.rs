@@ -10,6 +10,7 @@ use profiler_trace::{
 use profiler_wire::descriptor::{Descriptor, FLAG_CLAIMED, Lost};
 use profiler_wire::header::{self, ExitHeader};
 use profiler_wire::record::UNIT_BYTES;
+use profiler_wire::site::SiteKind;
 use profiler_wire::spool::{Entries, Entry, Launch, Records};
 
 /// What a process did.
@@ -35,6 +36,25 @@ pub(crate) struct Kernel {
     pub(crate) records: bool,
     /// Why it does not.
     pub(crate) reason: String,
+    /// The hash of its module.
+    hash: Option<u64>,
+}
+
+impl Kernel {
+    /// The names of its regions, by its module in the folder of modules.
+    pub(crate) fn regions(&self, modules: &Path) -> Vec<String> {
+        let table = self.hash.and_then(|hash| sites_of(modules, hash)).unwrap_or_default();
+        let own = table.sites().iter().skip_while(|site| site.name != self.name).skip(1);
+        // The regions of a kernel come after it.
+        let regions = own.take_while(|site| site.kind != SiteKind::Kernel);
+        regions.map(|site| site.name.clone()).collect()
+    }
+}
+
+/// The sites of a module.
+fn sites_of(modules: &Path, hash: u64) -> Option<SiteTable> {
+    let text = fs::read_to_string(modules.join(format!("{hash:016x}.ptx"))).ok()?;
+    SiteTable::from_ptx(&text).ok()
 }
 
 struct Module {
@@ -65,6 +85,7 @@ impl Recording {
                         device_of_kernel.insert(kernel, module.device);
                     }
                     if let Some(kernel) = kernels.get_mut(kernel as usize) {
+                        kernel.hash = found.get(module as usize).map(|module| module.hash);
                         kernel.records |= reason.is_empty();
                         kernel.reason = reason;
                     }
@@ -116,9 +137,7 @@ fn merged(records: &[&Records], modules: &[Module], folder: &Path) -> Vec<Module
     }
     let mut captures = Vec::new();
     for ((hash, _), group) in groups {
-        let file = folder.join(format!("{:016x}.ptx", hash.unwrap_or(0)));
-        let text = fs::read_to_string(file).ok();
-        if let Some(sites) = text.and_then(|text| SiteTable::from_ptx(&text).ok()) {
+        if let Some(sites) = hash.and_then(|hash| sites_of(folder, hash)) {
             captures.push(one(sites, &group));
         }
     }

@@ -32,7 +32,7 @@ pub(crate) fn write(
     refused: &[(String, String)],
     output: &Path,
     console: &Console,
-) -> Result<(), Error> {
+) -> Result<Vec<PathBuf>, Error> {
     let mut paths = Vec::new();
     for recording in recordings {
         for (index, capture) in recording.captures.iter().enumerate() {
@@ -54,7 +54,36 @@ pub(crate) fn write(
             path.display()
         ));
     }
-    Ok(())
+    Ok(paths)
+}
+
+/// Lists kernels with the regions that would be recorded.
+pub(crate) fn list(
+    recordings: &[Recording],
+    refused: &[(String, String)],
+    modules: &Path,
+    console: &Console,
+) {
+    let mut kernels: BTreeMap<&str, (&Kernel, u64)> = BTreeMap::new();
+    for kernel in recordings.iter().flat_map(|recording| &recording.kernels) {
+        let launches = kernel.launches.unwrap_or(0);
+        kernels.entry(&kernel.name).or_insert((kernel, 0)).1 += launches;
+    }
+    let mut text = format!("{}\n", counted(kernels.len(), "kernel"));
+    for (name, (kernel, launches)) in kernels {
+        let es = if launches == 1 { "" } else { "es" };
+        let _ = writeln!(text, "  {name}: {launches} launch{es}");
+        let reason = refused.iter().find(|(refused, _)| refused == name).map(|(_, reason)| reason);
+        let lines = match (reason, kernel.records) {
+            (Some(reason), _) => vec![format!("not recorded: {reason}")],
+            (None, false) => vec![format!("not recorded: {}", kernel.reason)],
+            (None, true) => kernel.regions(modules),
+        };
+        for line in lines {
+            let _ = writeln!(text, "    {line}");
+        }
+    }
+    console.note(text.trim_end());
 }
 
 fn named(output: &Path, process: Option<u32>, gpu: usize) -> PathBuf {
@@ -110,10 +139,10 @@ fn text(recordings: &[Recording], refused: &[(String, String)]) -> String {
         let _ = write!(text, "; recorded launches took {overhead:+.1} % (median)");
     }
     text.push('\n');
-    list(&mut text, recorded);
+    longest(&mut text, recorded);
     if !whole.is_empty() {
         let _ = writeln!(text, "{} shown as whole launches:", counted(whole.len(), "kernel"));
-        list(&mut text, whole);
+        longest(&mut text, whole);
     }
     if recordings.iter().any(|recording| !recording.is_whole) {
         let _ = writeln!(
@@ -125,7 +154,7 @@ fn text(recordings: &[Recording], refused: &[(String, String)]) -> String {
 }
 
 /// The kernels that took longest.
-fn list(text: &mut String, mut rows: Vec<(&&str, &Row)>) {
+fn longest(text: &mut String, mut rows: Vec<(&&str, &Row)>) {
     rows.sort_by_key(|(_, row)| std::cmp::Reverse(row.total()));
     let more = rows.len().saturating_sub(NAMED);
     for (name, row) in rows.into_iter().take(NAMED) {

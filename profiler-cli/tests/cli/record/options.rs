@@ -111,3 +111,26 @@ fn wrong_options_are_refused_before_the_program_runs() {
         "cannot run ./nothing: No such file or directory (os error 2)\n  help: give the program";
     assert!(ran.code == Some(2) && ran.stderr.contains(help), "{}", ran.stderr);
 }
+
+#[test]
+fn kernels_are_listed_without_records() {
+    let bench = Bench::new();
+    let ran =
+        bench.client("--list", "module=two.ptx kernel=turns drain launch=2 kernel=other launch=1");
+    assert_eq!(ran.code, Some(0));
+    expect![[r#"
+        2 kernels
+          other: 1 launch
+            loop turns.cu:6
+            copy wait turns.cu:8
+            barrier turns.cu:11
+          turns: 2 launches
+            loop turns.cu:6
+            copy wait turns.cu:8
+            barrier turns.cu:11
+    "#]]
+    .assert_eq(&ran.stderr);
+    assert!(!bench.log().contains("switch 1"), "{}", bench.log());
+    let ran = bench.0.run("record --list --open -- ./client");
+    assert!(ran.stderr.contains("cannot be used with"), "{}", ran.stderr);
+}
