@@ -11,6 +11,7 @@ pub mod descriptor;
 #[path = "../../../profiler-trace/tests/support/memory.rs"]
 pub mod memory;
 pub mod ptx_process;
+pub mod ptx_rewrite;
 pub mod raw_buffer;
 pub mod seeds;
 pub mod site_table;

@@ -5,7 +5,8 @@ use std::path::Path;
 
 use arbitrary::{Arbitrary, Unstructured};
 use profiler_fuzz::{
-    capture_content, capture_file, descriptor, ptx_process, raw_buffer, seeds, site_table,
+    capture_content, capture_file, descriptor, ptx_process, ptx_rewrite, raw_buffer, seeds,
+    site_table,
 };
 
 /// A target's name, and what it checks.
@@ -37,12 +38,13 @@ fn corpus(target: &str) -> Vec<(String, Vec<u8>)> {
 /// One test, as only one thread may measure memory.
 #[test]
 fn every_input_of_the_corpora_and_every_seed() {
-    let targets: [Target; 6] = [
+    let targets: [Target; 7] = [
         ("capture_file", capture_file::check),
         ("capture_content", content),
         ("raw_buffer", raw_buffer::check),
         ("site_table", site_table::check),
         ("ptx_process", ptx_process::check),
+        ("ptx_rewrite", ptx_rewrite::check),
         ("descriptor", descriptor::check),
     ];
     for (target, check) in targets {
