@@ -108,13 +108,15 @@ impl FromStr for Selection {
 impl Display for Selection {
     /// The text that [`from_str`](FromStr::from_str) reads.
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        match self {
+        let (kind, what, name) = match self {
             Self::Lines { file, first, last, name } => {
-                write!(f, "lines {file}:{first}-{last}={name}")
+                return write!(f, "lines {file}:{first}-{last}={name}");
             }
-            Self::Function { function, name } => write!(f, "function {function}={name}"),
-            Self::Instruction { pattern, name } => write!(f, "instruction {pattern}={name}"),
-        }
+            Self::Function { function, name } => ("function", function, name),
+            Self::Instruction { pattern, name } => ("instruction", pattern, name),
+        };
+        write!(f, "{kind} {what}")?;
+        if name == what && !what.contains('=') { Ok(()) } else { write!(f, "={name}") }
     }
 }
 
@@ -384,9 +386,10 @@ mod tests {
         for (text, full) in [
             ("lines a=b/x.cu:3=load q", "lines a=b/x.cu:3-3=load q"),
             (" lines C:\\x.cu:40-57=l", "lines C:\\x.cu:40-57=l"),
-            ("function tile::load", "function tile::load=tile::load"),
+            ("function tile::load", "function tile::load"),
+            ("function operator===operator=", "function operator===operator="),
             ("function f = load", "function f=load"),
-            ("instruction wgmma.*", "instruction wgmma.*=wgmma.*"),
+            ("instruction wgmma.*", "instruction wgmma.*"),
         ] {
             let selection: Selection = text.parse().expect("it is right");
             assert_eq!(selection.to_string(), full);
