@@ -140,8 +140,8 @@ pub(crate) fn check_regions<'k>(
     }
     if !is_found.is_empty() && !is_found.contains(&true) {
         return Err(Error::new("no kernel has code of a chosen region").with_help(
-            "lines and inlined functions need line information (nvcc -lineinfo); patterns match whole opcodes, like \
-             `wgmma.*`",
+            "lines and inlined functions need line information (nvcc -lineinfo), and Triton does not name inlined \
+             functions: choose the lines that call them; patterns match whole opcodes, like `wgmma.*`",
         ));
     }
     for (selection, _) in options.regions.iter().zip(is_found).filter(|(_, is_found)| !is_found) {

@@ -106,7 +106,7 @@ impl FromStr for Selection {
 }
 
 impl Display for Selection {
-    /// The text that [`from_str`](FromStr::from_str) reads.
+    /// The text that [`from_str`](FromStr::from_str) reads, if the name has no `=`.
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         let (kind, what, name) = match self {
             Self::Lines { file, first, last, name } => {
@@ -116,7 +116,7 @@ impl Display for Selection {
             Self::Instruction { pattern, name } => ("instruction", pattern, name),
         };
         write!(f, "{kind} {what}")?;
-        if name == what && !what.contains('=') { Ok(()) } else { write!(f, "={name}") }
+        if name == what { Ok(()) } else { write!(f, "={name}") }
     }
 }
 
@@ -387,7 +387,7 @@ mod tests {
             ("lines a=b/x.cu:3=load q", "lines a=b/x.cu:3-3=load q"),
             (" lines C:\\x.cu:40-57=l", "lines C:\\x.cu:40-57=l"),
             ("function tile::load", "function tile::load"),
-            ("function operator===operator=", "function operator===operator="),
+            ("function operator===eq", "function operator===eq"),
             ("function f = load", "function f=load"),
             ("instruction wgmma.*", "instruction wgmma.*"),
         ] {

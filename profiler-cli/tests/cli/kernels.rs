@@ -85,7 +85,7 @@ fn regions_are_chosen_by_hand() {
     expect![[r#"
         --- stderr
         error: no kernel has code of a chosen region
-          help: lines and inlined functions need line information (nvcc -lineinfo); patterns match whole opcodes, like `wgmma.*`
+          help: lines and inlined functions need line information (nvcc -lineinfo), and Triton does not name inlined functions: choose the lines that call them; patterns match whole opcodes, like `wgmma.*`
         --- exit code 2
     "#]].assert_eq(&ran.transcript());
 }
