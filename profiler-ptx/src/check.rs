@@ -33,12 +33,19 @@ pub(crate) fn check(text: &str) -> Result<(), String> {
             && body.iter().any(|statement| Step::of(statement.text) == Some(Step::Leave))
     };
     for function in module.functions.iter().filter(records) {
-        walk(&module, function).map_err(|wrong| format!("kernel {}: {wrong}", function.name))?;
+        walk(&module, function, |_, _| {})
+            .map_err(|wrong| format!("kernel {}: {wrong}", function.name))?;
     }
     Ok(())
 }
 
-fn walk(module: &Module<'_>, function: &Function<'_>) -> Result<(), String> {
+/// Walks a kernel, and shows each statement that is reached, with the regions that are open before it, if there is a
+/// recorder.
+fn walk(
+    module: &Module<'_>,
+    function: &Function<'_>,
+    mut show: impl FnMut(usize, &BTreeSet<u32>),
+) -> Result<(), String> {
     let graph = Graph::of(module, function).map_err(|label| format!("no label {label}"))?;
     let mut entered: Vec<Option<Open>> = vec![None; graph.blocks.len()];
     let mut todo = vec![(0, Open::default())];
@@ -51,6 +58,9 @@ fn walk(module: &Module<'_>, function: &Function<'_>) -> Result<(), String> {
         for index in graph.blocks[block].statements.clone() {
             let statement = &module.statements[index];
             let (stage, regions) = &mut open;
+            if *stage == Stage::Inside {
+                show(index, regions);
+            }
             let is_right = match Step::of(statement.text) {
                 Some(Step::Enter) => std::mem::replace(stage, Stage::Inside) == Stage::Outside,
                 Some(Step::Begin(id)) => *stage == Stage::Inside && regions.insert(id),
@@ -167,6 +177,23 @@ mod tests {
                 prop_assert_eq!(&out.kernels[0].reason, &None);
                 prop_assert_eq!(check(&out.text), Ok(()));
             }
+            // The region is open at the instructions of its lines and nowhere else.
+            let options = Options { regions: regions[..1].to_vec(), auto: false, ..Options::default() };
+            let out = instrument(&text, &options).expect("it is PTX");
+            let module = Module::parse(&out.text);
+            let function = &module.functions[0];
+            let places = crate::region::locations(&module, function, &crate::source::Source::of(&module));
+            let is_placed = !out.kernels[0].sites.is_empty();
+            let mut wrong = None;
+            let walked = walk(&module, function, |index, open| {
+                let line = places[index - function.body.start].as_ref().map_or(0, |it| it.line);
+                let is_in = is_placed && (first..=first + lines).contains(&line);
+                let statement = module.statements[index].text;
+                if ["mov.u32 %r1, 0;", "bar.sync 0;"].contains(&statement) && is_in == open.is_empty() {
+                    wrong = Some((index, open.clone()));
+                }
+            });
+            prop_assert_eq!((walked, wrong), (Ok(()), None));
         }
 
         #[test]

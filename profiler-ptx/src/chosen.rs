@@ -55,10 +55,16 @@ impl Selection {
     }
 }
 
-/// Why a text is no [`Selection`].
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+/// Why a text is no [`Selection`]. `Debug` is the text of `Display`, so that `main` may return it.
+#[derive(Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct SelectionError(&'static str);
+
+impl fmt::Debug for SelectionError {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        Display::fmt(self, f)
+    }
+}
 
 impl FromStr for Selection {
     type Err = SelectionError;
