@@ -48,7 +48,7 @@ pub(crate) fn run(command: Command, console: &Console) -> Result<Verdict, Error>
         Command::Report(arguments) => report::run(&arguments, console),
         Command::Diff(arguments) => diff::run(&arguments, console),
         Command::Check(arguments) => check::run(&arguments, console),
-        Command::Sites(arguments) => sites::run(&arguments),
+        Command::Sites(arguments) => sites::run(&arguments, console),
         Command::Instrument(arguments) => instrument::run(&arguments, console),
         Command::Completions(arguments) => completions::run(&arguments),
     }

@@ -1,7 +1,14 @@
 //! What `profiler sites` and `profiler instrument` share: reading PTX, and which kernels and regions to take.
 
+use std::path::PathBuf;
+
 use clap::{Args, ValueHint};
-use profiler_ptx::{Error as PtxError, Image, ImageError, Options, images};
+use profiler_ptx::{
+    Error as PtxError, Image, ImageError, Kernel, Options, Selection, SelectionError, images,
+};
+use toml::{Table, Value};
+
+use crate::console::Console;
 
 use crate::arguments::File;
 use crate::exit::{Error, cannot_read};
@@ -20,6 +27,127 @@ pub(crate) struct KernelArguments {
     #[arg(long, value_name = "PER_CENT", default_value_t = 5.0, allow_negative_numbers = true,
           value_parser = per_cent)]
     budget: f64,
+    #[command(flatten)]
+    regions: RegionArguments,
+}
+
+/// Regions that the user chooses.
+#[derive(Args, Debug)]
+pub(crate) struct RegionArguments {
+    /// Record this code, whatever it costs: `lines FILE:40-57=NAME`, `function FUNCTION[=NAME]` or
+    /// `instruction PATTERN[=NAME]`, in which `*` stands for anything; may be given several times
+    #[arg(long, value_name = "SPEC")]
+    region: Vec<Selection>,
+    /// A TOML file of such regions
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    sites: Option<PathBuf>,
+    /// Record no loops and waits besides them
+    #[arg(long)]
+    no_auto: bool,
+}
+
+/// See [`RegionArguments::read`].
+#[derive(Debug)]
+pub(crate) struct Regions {
+    pub(crate) selections: Vec<Selection>,
+    /// Whether to record loops and waits besides.
+    pub(crate) auto: bool,
+}
+
+impl RegionArguments {
+    /// The chosen regions, those of the file first.
+    pub(crate) fn read(&self) -> Result<Regions, Error> {
+        let mut regions = match &self.sites {
+            None => Regions { selections: Vec::new(), auto: true },
+            Some(path) => {
+                let name = path.display().to_string();
+                let text = std::fs::read_to_string(path);
+                let text = text.map_err(|error| cannot_read(&name, &error))?;
+                of_toml(&text).map_err(|reason| {
+                    Error::new(format!("{name}: {reason}")).with_help(TOML_HELP)
+                })?
+            }
+        };
+        regions.selections.extend_from_slice(&self.region);
+        regions.auto &= !self.no_auto;
+        if regions.selections.is_empty() && !regions.auto {
+            return Err(Error::new("without loops and waits there is nothing to record")
+                .with_help("choose code by --region, or leave out --no-auto and `auto = false`"));
+        }
+        Ok(regions)
+    }
+}
+
+const TOML_HELP: &str = "write `auto = false` to record nothing else, and for each region `[[region]]`, one of `lines = \
+     \"FILE:40-57\"`, `function = \"NAME\"` and `instruction = \"PATTERN\"`, and `name = \"NAME\"`";
+
+fn of_toml(text: &str) -> Result<Regions, String> {
+    let mut table: Table = text.parse().map_err(|error: toml::de::Error| {
+        let line = error.span().map(|span| text[..span.start].matches('\n').count() + 1);
+        let line = line.map(|line| format!("line {line}: ")).unwrap_or_default();
+        format!("{line}{}", error.message())
+    })?;
+    let auto = match table.remove("auto") {
+        None => true,
+        Some(auto) => auto.as_bool().ok_or("`auto` is neither true nor false")?,
+    };
+    let regions = match table.remove("region") {
+        None => Vec::new(),
+        Some(Value::Array(regions)) => regions,
+        Some(_) => return Err("`region` is no list".to_owned()),
+    };
+    match table.keys().next() {
+        None => {}
+        Some(key) => return Err(format!("there is no key `{key}`")),
+    }
+    let selections = (1..).zip(regions).map(|(number, region)| {
+        selection(&region).map_err(|reason| format!("region {number}: {reason}"))
+    });
+    Ok(Regions { selections: selections.collect::<Result<_, _>>()?, auto })
+}
+
+/// A region of a TOML file, by its text on the command line.
+fn selection(region: &Value) -> Result<Selection, String> {
+    let table = region.as_table().ok_or("it is no table")?;
+    let (mut specs, mut name) = (Vec::new(), String::new());
+    for (key, value) in table {
+        let value = value.as_str().ok_or_else(|| format!("`{key}` is no text"))?;
+        match key.as_str() {
+            "name" if value.contains('=') => return Err("a name has no `=`".to_owned()),
+            "name" => name = format!("={value}"),
+            "lines" | "function" | "instruction" => specs.push(format!("{key} {value}")),
+            _ => return Err(format!("there is no key `{key}`")),
+        }
+    }
+    let [spec] = &specs[..] else {
+        return Err("it has not one of `lines`, `function` and `instruction`".to_owned());
+    };
+    format!("{spec}{name}").parse().map_err(|error: SelectionError| error.to_string())
+}
+
+/// Says which chosen regions no kernel has.
+pub(crate) fn check_regions<'k>(
+    options: &Options,
+    kernels: impl IntoIterator<Item = &'k Kernel>,
+    console: &Console,
+) -> Result<(), Error> {
+    let mut is_found = vec![false; options.regions.len()];
+    for kernel in kernels {
+        let left_out = kernel.left_out.iter().map(|it| &it.chosen);
+        for chosen in kernel.sites.iter().map(|it| &it.chosen).chain(left_out).flatten() {
+            is_found[chosen.selection] = true;
+        }
+    }
+    if !is_found.is_empty() && !is_found.contains(&true) {
+        return Err(Error::new("no kernel has code of a chosen region").with_help(
+            "lines and inlined functions need line information (nvcc -lineinfo), and Triton does not name inlined \
+             functions: choose the lines that call them; patterns match whole opcodes, like `wgmma.*`",
+        ));
+    }
+    for (selection, _) in options.regions.iter().zip(is_found).filter(|(_, is_found)| !is_found) {
+        console.note(&format!("no kernel has code of `{selection}`"));
+    }
+    Ok(())
 }
 
 pub(crate) fn per_cent(text: &str) -> Result<f64, String> {
@@ -43,11 +171,13 @@ impl KernelArguments {
     }
 
     /// What to record.
-    pub(crate) fn options(&self) -> Options {
+    pub(crate) fn options(&self) -> Result<Options, Error> {
         let mut options = Options::default();
+        let regions = self.regions.read()?;
+        (options.regions, options.auto) = (regions.selections, regions.auto);
         options.kernels.clone_from(&self.kernel);
         options.budget = self.budget / 100.0;
-        options
+        Ok(options)
     }
 
     /// An error of a module in the file.

@@ -75,6 +75,8 @@ impl Session {
         }
         let mut options = Options::default();
         options.budget = self.settings.budget;
+        options.auto = self.settings.auto;
+        options.regions = self.settings.regions.iter().filter_map(|it| it.parse().ok()).collect();
         options.kernels = profiler_ptx::kernel_names(&ptx);
         options.kernels.retain(|name| self.filter.is_match(name));
         if options.kernels.is_empty() {

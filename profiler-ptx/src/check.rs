@@ -33,12 +33,19 @@ pub(crate) fn check(text: &str) -> Result<(), String> {
             && body.iter().any(|statement| Step::of(statement.text) == Some(Step::Leave))
     };
     for function in module.functions.iter().filter(records) {
-        walk(&module, function).map_err(|wrong| format!("kernel {}: {wrong}", function.name))?;
+        walk(&module, function, |_, _| {})
+            .map_err(|wrong| format!("kernel {}: {wrong}", function.name))?;
     }
     Ok(())
 }
 
-fn walk(module: &Module<'_>, function: &Function<'_>) -> Result<(), String> {
+/// Walks a kernel, and shows each statement that is reached, with the regions that are open before it, if there is a
+/// recorder.
+fn walk(
+    module: &Module<'_>,
+    function: &Function<'_>,
+    mut show: impl FnMut(usize, &BTreeSet<u32>),
+) -> Result<(), String> {
     let graph = Graph::of(module, function).map_err(|label| format!("no label {label}"))?;
     let mut entered: Vec<Option<Open>> = vec![None; graph.blocks.len()];
     let mut todo = vec![(0, Open::default())];
@@ -51,6 +58,9 @@ fn walk(module: &Module<'_>, function: &Function<'_>) -> Result<(), String> {
         for index in graph.blocks[block].statements.clone() {
             let statement = &module.statements[index];
             let (stage, regions) = &mut open;
+            if *stage == Stage::Inside {
+                show(index, regions);
+            }
             let is_right = match Step::of(statement.text) {
                 Some(Step::Enter) => std::mem::replace(stage, Stage::Inside) == Stage::Outside,
                 Some(Step::Begin(id)) => *stage == Stage::Inside && regions.insert(id),
@@ -74,7 +84,7 @@ fn walk(module: &Module<'_>, function: &Function<'_>) -> Result<(), String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Options, instrument};
+    use crate::{Options, Selection, instrument};
 
     use proptest::prelude::*;
 
@@ -106,14 +116,14 @@ mod tests {
 
     /// Blocks with all sorts of ends. Some of what comes out is no loop that a compiler would make.
     fn bodies() -> impl Strategy<Value = String> {
-        let block = (0_u8..12, 0_usize..12, 0_usize..12, any::<bool>());
+        let block = (0_u8..12, 0_usize..12, 0_usize..12, any::<bool>(), 0_u8..8);
         proptest::collection::vec(block, 1..12).prop_map(|blocks| {
             let count = blocks.len();
             let mut text = format!(
                 "T: .branchtargets {};",
                 (0..count).map(|block| format!("L{block}")).collect::<Vec<_>>().join(", ")
             );
-            for (index, (end, one, other, waits)) in blocks.into_iter().enumerate() {
+            for (index, (end, one, other, waits, line)) in blocks.into_iter().enumerate() {
                 let (one, other) = (one % count, other % count);
                 let wait = if waits { "bar.sync 0; " } else { "" };
                 let end = match end {
@@ -127,7 +137,14 @@ mod tests {
                     8..=10 => format!("@%p1 bra L{one};"),
                     _ => String::new(),
                 };
-                text += &format!(" L{index}: {wait}{end}");
+                // The line changes before the block, in it, or not at all.
+                let (before, in_it) = match line {
+                    0..4 => (format!(".loc 1 {line} 1\n"), ""),
+                    4 => (String::new(), ".loc 1 2 1\n"),
+                    5 => (String::new(), ".loc 1 9 1, function_name F, inlined_at 1 3 1\n"),
+                    _ => (String::new(), ""),
+                };
+                text += &format!(" L{index}: {before}{wait}{in_it}mov.u32 %r1, 0; {end}");
             }
             text + " ret;"
         })
@@ -135,6 +152,49 @@ mod tests {
 
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(64))]
+
+        #[test]
+        fn whatever_the_graph_chosen_regions_pair(
+            body in bodies(), first in 1_u32..4, lines in 0_u32..3, auto in any::<bool>(),
+        ) {
+            let text = format!("{HEAD}.file 1 \"a/b.cu\"\n.visible .entry k() {{ {body} }}");
+            let regions = [
+                &format!("lines b.cu:{first}-{}=lines", first + lines),
+                "lines a/b.cu:3=three",
+                "function F",
+                "instruction *=all",
+                "instruction b*",
+                "instruction mov.u32",
+                "instruction *ret",
+                "instruction *exit*",
+            ];
+            let regions: Vec<Selection> =
+                regions.iter().map(|it| it.parse().expect("it is right")).collect();
+            for regions in [&regions[..1], &regions] {
+                let regions = regions.to_vec();
+                let options = Options { regions, auto, budget: 1.0, ..Options::default() };
+                let out = instrument(&text, &options).expect("it is PTX");
+                prop_assert_eq!(&out.kernels[0].reason, &None);
+                prop_assert_eq!(check(&out.text), Ok(()));
+            }
+            // The region is open at the instructions of its lines and nowhere else.
+            let options = Options { regions: regions[..1].to_vec(), auto: false, ..Options::default() };
+            let out = instrument(&text, &options).expect("it is PTX");
+            let module = Module::parse(&out.text);
+            let function = &module.functions[0];
+            let places = crate::region::locations(&module, function, &crate::source::Source::of(&module));
+            let is_placed = !out.kernels[0].sites.is_empty();
+            let mut wrong = None;
+            let walked = walk(&module, function, |index, open| {
+                let line = places[index - function.body.start].as_ref().map_or(0, |it| it.line);
+                let is_in = is_placed && (first..=first + lines).contains(&line);
+                let statement = module.statements[index].text;
+                if ["mov.u32 %r1, 0;", "bar.sync 0;"].contains(&statement) && is_in == open.is_empty() {
+                    wrong = Some((index, open.clone()));
+                }
+            });
+            prop_assert_eq!((walked, wrong), (Ok(()), None));
+        }
 
         #[test]
         fn whatever_the_graph_regions_pair(body in bodies()) {

@@ -81,7 +81,7 @@ fn rank(region: &Region) -> (u8, usize) {
         RegionKind::MbarrierWait | RegionKind::CopyWait | RegionKind::Spin => 0,
         RegionKind::MmaWait => 1,
         RegionKind::Barrier => 2,
-        RegionKind::Loop => 3,
+        RegionKind::Loop | RegionKind::Chosen => 3,
     };
     (kind, region.size)
 }

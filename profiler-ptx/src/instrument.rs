@@ -1,7 +1,7 @@
 //! What users ask of the crate, and what they get.
 #![cfg(feature = "rewrite")]
 
-use crate::{Location, RegionKind, rewrite};
+use crate::{Location, RegionKind, Selection, rewrite};
 
 /// What to record.
 #[derive(Clone, Debug)]
@@ -11,13 +11,17 @@ pub struct Options {
     pub budget: f64,
     /// The kernels to record by their names; all if it is empty.
     pub kernels: Vec<String>,
+    /// Regions that the user chooses. The budget does not hold for them.
+    pub regions: Vec<Selection>,
+    /// Whether to record loops and waits besides, as the budget allows.
+    pub auto: bool,
     /// Whether to write the text, or to list sites alone.
     pub(crate) writes: bool,
 }
 
 impl Default for Options {
     fn default() -> Self {
-        Self { budget: 0.05, kernels: Vec::new(), writes: true }
+        Self { budget: 0.05, kernels: Vec::new(), regions: Vec::new(), auto: true, writes: true }
     }
 }
 
@@ -60,17 +64,29 @@ pub struct Site {
     pub kind: RegionKind,
     /// Where in the source it begins, if the PTX says so.
     pub location: Option<Location>,
+    /// The user's choice; `None` for a loop or a wait.
+    pub chosen: Option<Chosen>,
 }
 
 impl Site {
-    /// `barrier softmax.py:12`.
+    /// `barrier softmax.py:12`, or the name that the user gave.
     #[must_use]
     pub fn name(&self) -> String {
-        match &self.location {
-            Some(location) => format!("{} {location}", self.kind.name()),
-            None => self.kind.name().to_owned(),
+        match (&self.chosen, &self.location) {
+            (Some(chosen), _) => chosen.name.clone(),
+            (None, Some(location)) => format!("{} {location}", self.kind.name()),
+            (None, None) => self.kind.name().to_owned(),
         }
     }
+}
+
+/// A user's choice of a region.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Chosen {
+    /// Its number in [`Options::regions`], from 0.
+    pub selection: usize,
+    /// Its name.
+    pub name: String,
 }
 
 /// A region that is not recorded.
@@ -82,6 +98,8 @@ pub struct LeftOut {
     pub location: Option<Location>,
     /// Why it is not recorded.
     pub reason: String,
+    /// The user's choice; `None` for a loop or a wait.
+    pub chosen: Option<Chosen>,
 }
 
 /// Why a module cannot be rewritten. `Debug` is the text of `Display`, so that `main` may return it.

@@ -25,6 +25,7 @@ pub mod barrier;
 pub mod syntax;
 
 mod check;
+mod chosen;
 mod cost;
 mod graph;
 mod image;
@@ -35,10 +36,12 @@ mod runtime;
 mod source;
 
 #[cfg(feature = "rewrite")]
+pub use chosen::{Selection, SelectionError};
+#[cfg(feature = "rewrite")]
 pub use image::{Image, ImageError, images};
 #[cfg(feature = "rewrite")]
 pub use instrument::{
-    Error, Instrumented, Kernel, LeftOut, Options, Site, instrument, kernel_names, sites,
+    Chosen, Error, Instrumented, Kernel, LeftOut, Options, Site, instrument, kernel_names, sites,
 };
 #[cfg(feature = "rewrite")]
 pub use region::RegionKind;

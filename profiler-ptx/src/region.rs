@@ -3,10 +3,10 @@
 
 use std::collections::BTreeSet;
 
-use crate::LeftOut;
 use crate::graph::{Edge, Graph, Instruction, Way};
 use crate::source::{Location, Source};
 use crate::syntax::{Function, Module};
+use crate::{Chosen, LeftOut};
 
 /// A place between two statements of a kernel. Statements have the numbers that they have in the module.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -39,6 +39,8 @@ pub enum RegionKind {
     MmaWait,
     /// A loop that reads memory until another thread has written it.
     Spin,
+    /// Code that the user chose.
+    Chosen,
 }
 
 impl RegionKind {
@@ -52,6 +54,7 @@ impl RegionKind {
             Self::MbarrierWait => "mbarrier wait",
             Self::MmaWait => "mma wait",
             Self::Spin => "spin",
+            Self::Chosen => "chosen",
         }
     }
 }
@@ -63,12 +66,37 @@ pub(crate) struct Region {
     pub(crate) location: Option<Location>,
     pub(crate) begins: BTreeSet<Point>,
     pub(crate) ends: BTreeSet<Point>,
-    /// How many statements it spans: of two regions with a common point the larger is around the other.
+    /// How many statements it spans.
     pub(crate) size: usize,
     /// The loop that it is in, the innermost: it is recorded once an iteration.
     pub(crate) around: Option<usize>,
     /// The barrier that it is around, after which a clock read must be held up.
     pub(crate) barrier: Option<usize>,
+    /// Its instructions.
+    pub(crate) inside: BTreeSet<usize>,
+    /// What the user called it, if the user chose it.
+    pub(crate) chosen: Option<Chosen>,
+}
+
+impl Region {
+    /// Whether the user's region leaves no place for this one: both have the same code, or neither has all of the
+    /// other's.
+    pub(crate) fn conflicts(&self, chosen: &Self) -> bool {
+        let (a, b) = (&self.inside, &chosen.inside);
+        a == b || !a.is_disjoint(b) && !a.is_subset(b) && !b.is_subset(a)
+    }
+
+    /// By which of two regions with a common point the larger is around the other.
+    pub(crate) fn size(&self) -> (usize, usize) {
+        (self.inside.len(), self.size)
+    }
+
+    /// Whether it begins or ends between a barrier and the next instruction.
+    pub(crate) fn follows(&self, barrier: usize) -> bool {
+        let after = Point::After(barrier);
+        self.barrier == Some(barrier)
+            || self.chosen.is_some() && (self.begins.contains(&after) || self.ends.contains(&after))
+    }
 }
 
 /// All regions of a kernel that the rewriter can place, and those that it cannot, with the reason.
@@ -107,9 +135,14 @@ pub(crate) fn find(
                     size,
                     around,
                     barrier: None,
+                    inside: statements().filter(|it| instruction(*it).is_some()).collect(),
+                    chosen: None,
                 });
             }
-            Err(reason) => refused.push(LeftOut { kind, location: at, reason: reason.to_owned() }),
+            Err(reason) => {
+                let reason = reason.to_owned();
+                refused.push(LeftOut { kind, location: at, reason, chosen: None });
+            }
         }
     }
     for (block, it) in graph.blocks.iter().enumerate() {
@@ -121,7 +154,7 @@ pub(crate) fn find(
             }
             if !instruction.guard.is_empty() {
                 let reason = "some threads do not execute it".to_owned();
-                refused.push(LeftOut { kind, location: location(statement), reason });
+                refused.push(LeftOut { kind, location: location(statement), reason, chosen: None });
                 continue;
             }
             regions.push(Region {
@@ -132,6 +165,8 @@ pub(crate) fn find(
                 size: 1,
                 around: graph.loop_of(block),
                 barrier: (kind == RegionKind::Barrier).then_some(statement),
+                inside: BTreeSet::from([statement]),
+                chosen: None,
             });
         }
     }
@@ -139,7 +174,7 @@ pub(crate) fn find(
 }
 
 /// The place in the source of each statement of a function.
-fn locations(
+pub(crate) fn locations(
     module: &Module<'_>,
     function: &Function<'_>,
     source: &Source,

@@ -13,7 +13,7 @@ use crate::region::{self, Point, Region};
 use crate::runtime::{PLAIN, PREFIX, Runtime};
 use crate::source::Source;
 use crate::syntax::{Function, Kind, Module};
-use crate::{Error, Instrumented, Kernel, LeftOut, Options, Site, barrier, check, cost};
+use crate::{Error, Instrumented, Kernel, LeftOut, Options, Site, barrier, check, chosen, cost};
 
 /// Directives that declare variables of a function.
 const DECLARATIONS: [&str; 4] = [".reg", ".shared", ".local", ".param"];
@@ -151,29 +151,46 @@ fn plan(
             _ => {}
         }
     }
-    let (found, mut left_out) = region::find(module, function, &graph, source);
-    let chosen = cost::choose(module, &graph, &found, options.budget);
+    let (by_hand, mut left_out) = chosen::find(module, function, &graph, source, &options.regions);
     let mut regions = Vec::new();
-    for (region, is_in) in found.into_iter().zip(chosen) {
-        if is_in {
-            regions.push(region);
-        } else {
-            let reason =
-                format!("it would take more than {} % of its loop", 100.0 * options.budget);
-            left_out.push(LeftOut { kind: region.kind, location: region.location, reason });
+    if options.auto {
+        let (found, refused) = region::find(module, function, &graph, source);
+        left_out.extend(refused);
+        let mut leave_out = |Region { kind, location, .. }: Region, reason| {
+            left_out.push(LeftOut { kind, location, reason, chosen: None });
+        };
+        let mut free = Vec::new();
+        for region in found {
+            match by_hand.iter().find(|it| region.conflicts(it)).and_then(|it| it.chosen.as_ref()) {
+                Some(it) => leave_out(region, format!("`{}` has a part or all of it", it.name)),
+                None => free.push(region),
+            }
+        }
+        let is_in = cost::choose(module, &graph, &free, options.budget);
+        for (region, is_in) in free.into_iter().zip(is_in) {
+            let percent = 100.0 * options.budget;
+            if is_in {
+                regions.push(region);
+            } else {
+                leave_out(region, format!("it would take more than {percent} % of its loop"));
+            }
         }
     }
+    // What was found comes first, so that it is inside a region of the same size.
+    regions.extend(by_hand);
     let sites = regions.iter().zip(first_id + 1..).map(|(region, id)| Site {
         id,
         kind: region.kind,
         location: region.location.clone(),
+        chosen: region.chosen.clone(),
     });
     let kernel =
         Kernel { name: function.name.to_owned(), sites: sites.collect(), left_out, reason: None };
     Ok((kernel, regions, graph))
 }
 
-/// The most records that a warp of a kernel makes: one a region, if none is in a loop.
+/// The most records that a warp of a kernel makes, if no region is in a loop: one for each, or for each of its ends if
+/// the user chose it.
 fn most_records(graph: &Graph, regions: &[Region]) -> Option<u32> {
     let is_header = |block: usize| graph.loops.iter().any(|it| it.header == block);
     let mut blocks = graph.blocks.iter().enumerate();
@@ -181,7 +198,8 @@ fn most_records(graph: &Graph, regions: &[Region]) -> Option<u32> {
     let is_plain = blocks
         .all(|(from, block)| block.edges.iter().all(|edge| edge.to > from || is_header(edge.to)));
     let is_once = is_plain && regions.iter().all(|region| region.around.is_none());
-    is_once.then_some((regions.len() as u32).max(1))
+    let ends = |region: &Region| if region.chosen.is_some() { region.ends.len() } else { 1 };
+    is_once.then_some((regions.iter().map(ends).sum::<usize>() as u32).max(1))
 }
 
 fn kernel_entry(name: &str) -> Vec<u8> {
@@ -252,7 +270,7 @@ impl Edits {
             for index in block.statements.clone() {
                 let statement = &module.statements[index];
                 let (before, after) = (passed(Point::Before(index)), passed(Point::After(index)));
-                let barrier = numbered.iter().any(|(_, region)| region.barrier == Some(index));
+                let barrier = numbered.iter().any(|(_, region)| region.follows(index));
                 let completion = if barrier { barrier::completion(statement) } else { None };
                 let after = completion.unwrap_or_default() + &after;
                 self.insert(statement.at, with_newline(before));
@@ -328,7 +346,7 @@ fn passed(point: Point, regions: &[(u32, &Region)], runtime: &Runtime) -> String
             if ends { region.ends.contains(&point) } else { region.begins.contains(&point) }
         };
         let mut all: Vec<_> = regions.iter().filter(|(_, region)| points(region)).collect();
-        all.sort_by_key(|(_, region)| region.size);
+        all.sort_by_key(|(_, region)| region.size());
         all
     };
     let ends: String = at(true).iter().map(|(id, _)| runtime.end(*id)).collect();

@@ -1,9 +1,12 @@
 //! Which line of the source an instruction comes from, by the directives `.file` and `.loc`.
 #![cfg(feature = "rewrite")]
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 
-use crate::syntax::{Module, Statement, Token, TokenKind};
+use crate::syntax::{Module, Statement, Token, TokenKind, Tokens};
+
+const DEBUG_STR: &str = ".debug_str";
 
 /// A place in the source.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -27,11 +30,20 @@ impl std::fmt::Display for Location {
 /// File number, line and column, as a `.loc` states them.
 type Place = (u32, u32, u32);
 
+/// Where a function was inlined.
+#[derive(Clone)]
+struct Caller {
+    at: Place,
+    /// The function's name: a label in the section `.debug_str`, and the bytes between.
+    function: (String, usize),
+}
+
 /// Follows the `.loc` directives of a module.
 pub(crate) struct Source {
     files: HashMap<u32, String>,
-    /// Where the function that has a place was inlined.
-    callers: HashMap<Place, Place>,
+    /// Where the function that has a place was inlined, and its name.
+    callers: HashMap<Place, Caller>,
+    strings: Strings,
 }
 
 impl Source {
@@ -45,7 +57,7 @@ impl Source {
                 callers.insert(place, caller);
             }
         }
-        Self { files, callers }
+        Self { files, callers, strings: Strings::of(module) }
     }
 
     /// The place that a `.loc` directive states: in the outermost function, as that is the user's own code, if
@@ -66,12 +78,61 @@ impl Source {
         // Places may refer to each other in a circle if the text is damaged.
         for _ in 0..self.callers.len() {
             let Some(next) = caller else { break };
-            place = next;
-            caller = self.callers.get(&place).copied();
+            place = next.at;
+            caller = self.callers.get(&place).cloned();
         }
         let (file, line, column) = place;
         let file = self.files.get(&file).cloned().unwrap_or_default();
         (line != 0).then_some(Location { file, line, column })
+    }
+
+    /// The names of the functions that are inlined at the place that a `.loc` directive states. `None` if it
+    /// states none.
+    pub(crate) fn functions(&self, statement: &Statement<'_>) -> Option<Vec<String>> {
+        let ((_, line, _), mut caller) = loc(statement)?;
+        let mut names = Vec::new();
+        for _ in 0..=self.callers.len() {
+            let Some(Caller { at, function }) = caller else { break };
+            names.push(self.strings.get(&function).into_owned());
+            caller = self.callers.get(&at).cloned();
+        }
+        (line != 0).then_some(names)
+    }
+}
+
+/// The section `.debug_str`.
+#[derive(Default)]
+struct Strings {
+    bytes: Vec<u8>,
+    /// Where each label stands; the section's own name is one.
+    labels: HashMap<String, usize>,
+}
+
+impl Strings {
+    fn of(module: &Module<'_>) -> Self {
+        let is_section =
+            |it: &&Statement<'_>| it.text.starts_with(".section") && it.text.ends_with(DEBUG_STR);
+        let section = module.statements.iter().find(is_section);
+        let text = section.map_or("", |section| &module.text[section.end()..]);
+        let mut strings = Self::default();
+        strings.labels.insert(DEBUG_STR.to_owned(), 0);
+        let tokens = Tokens::of(text).take_while(|token| !token.is_sign("}"));
+        for token in tokens.filter(|token| token.kind == TokenKind::Word) {
+            if let Ok(byte) = token.text.parse() {
+                strings.bytes.push(byte);
+            } else if !token.text.starts_with('.') {
+                strings.labels.insert(token.text.to_owned(), strings.bytes.len());
+            }
+        }
+        strings
+    }
+
+    /// The string at some bytes after a label, or the label if it is nowhere.
+    fn get<'s>(&'s self, (label, offset): &'s (String, usize)) -> Cow<'s, str> {
+        let start = self.labels.get(label).and_then(|label| label.checked_add(*offset));
+        let bytes = start.and_then(|start| self.bytes.get(start..));
+        let name = bytes.and_then(|bytes| bytes.split(|byte| *byte == 0).next());
+        name.map_or(Cow::Borrowed(label), String::from_utf8_lossy)
     }
 }
 
@@ -92,7 +153,7 @@ fn file(statement: &Statement<'_>) -> Option<(u32, String)> {
 }
 
 /// `.loc FILE LINE COLUMN [, function_name LABEL [+ OFFSET], inlined_at FILE LINE COLUMN]`.
-fn loc(statement: &Statement<'_>) -> Option<(Place, Option<Place>)> {
+fn loc(statement: &Statement<'_>) -> Option<(Place, Option<Caller>)> {
     let mut words = statement.tokens().filter(|token| token.kind == TokenKind::Word);
     words.next().filter(|first| first.text == ".loc")?;
     let place = |words: &mut dyn Iterator<Item = Token<'_>>| -> Option<Place> {
@@ -100,8 +161,18 @@ fn loc(statement: &Statement<'_>) -> Option<(Place, Option<Place>)> {
         Some((number()?, number()?, number()?))
     };
     let at = place(&mut words)?;
-    let is_inlined = words.any(|word| word.text == "inlined_at");
-    Some((at, is_inlined.then(|| place(&mut words)).flatten()))
+    let mut function = (String::new(), 0);
+    while let Some(word) = words.next() {
+        match word.text {
+            "function_name" => function.0 = words.next()?.text.to_owned(),
+            "inlined_at" => {
+                let caller = place(&mut words).map(|at| Caller { at, function });
+                return Some((at, caller));
+            }
+            offset => function.1 = offset.parse().unwrap_or(0),
+        }
+    }
+    Some((at, None))
 }
 
 #[cfg(test)]

@@ -39,6 +39,10 @@ pub struct Settings {
     pub keep_last: bool,
     /// Bytes of GPU memory for records.
     pub memory: u64,
+    /// Regions that the user chose, each as `profiler record --region` takes it.
+    pub regions: Vec<String>,
+    /// Whether loops and waits are recorded besides.
+    pub auto: bool,
 }
 
 /// The launches of each kernel to record, counted from 1.
@@ -79,9 +83,17 @@ impl Settings {
             Launches::Every(step) => format!("every {step}"),
             Launches::None => "none".to_owned(),
         };
+        let regions = self.regions.iter().map(|region| format!("region {region}\n"));
         format!(
-            "budget {}\nlaunches {launches}\nblocks {}\nwarp_mask {}\nkeep_last {}\nmemory {}\nkernel {}\n",
-            self.budget, self.blocks, self.warp_mask, self.keep_last, self.memory, self.kernel,
+            "budget {}\nlaunches {launches}\nblocks {}\nwarp_mask {}\nkeep_last {}\nmemory {}\nauto {}\nkernel {}\n{}",
+            self.budget,
+            self.blocks,
+            self.warp_mask,
+            self.keep_last,
+            self.memory,
+            self.auto,
+            self.kernel,
+            regions.collect::<String>(),
         )
     }
 
@@ -90,6 +102,7 @@ impl Settings {
     pub fn from_text(text: &str) -> Option<Self> {
         let value =
             |key: &str| text.lines().find_map(|line| line.strip_prefix(key)?.strip_prefix(' '));
+        let regions = text.lines().filter_map(|line| line.strip_prefix("region "));
         let launches = value("launches")?;
         let launches = if launches == "doubling" {
             Launches::Doubling
@@ -109,6 +122,8 @@ impl Settings {
             warp_mask: value("warp_mask")?.parse().ok()?,
             keep_last: value("keep_last")?.parse().ok()?,
             memory: value("memory")?.parse().ok()?,
+            regions: regions.map(str::to_owned).collect(),
+            auto: value("auto")?.parse().ok()?,
         })
     }
 }
@@ -375,6 +390,8 @@ mod tests {
                 warp_mask: 3,
                 keep_last: true,
                 memory: 1 << 40,
+                regions: vec!["function load=a".into(), "instruction bar*=b".into()],
+                auto: false,
             };
             assert_eq!(Settings::from_text(&settings.to_text()), Some(settings));
         }

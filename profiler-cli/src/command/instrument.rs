@@ -5,7 +5,7 @@ use clap::{Args, ValueHint};
 use crate::arguments::File;
 use crate::console::Console;
 use crate::exit::{Error, Verdict};
-use crate::kernels::KernelArguments;
+use crate::kernels::{KernelArguments, check_regions};
 use crate::output::{self, Content};
 
 const EXAMPLES: &str = "\
@@ -33,9 +33,10 @@ pub(super) fn run(arguments: &Arguments, console: &Console) -> Result<Verdict, E
     output::check(output, Content::Text, &[&input.file])?;
     let newest = input.images()?.into_iter().max_by_key(|image| image.arch);
     let ptx = newest.map(|image| image.ptx).unwrap_or_default();
-    let out =
-        profiler_ptx::instrument(&ptx, &input.options()).map_err(|error| input.error(&error))?;
+    let options = input.options()?;
+    let out = profiler_ptx::instrument(&ptx, &options).map_err(|error| input.error(&error))?;
     input.check_names(out.kernels.iter().map(|kernel| kernel.name.as_str()))?;
+    check_regions(&options, &out.kernels, console)?;
     for kernel in &out.kernels {
         if let Some(reason) = &kernel.reason {
             console.note(&format!("{} is not recorded: {reason}", kernel.name));

@@ -52,6 +52,8 @@ fn rewrite(folder: &Path, input: &Path) -> Option<PathBuf> {
     let filter = regex_lite::Regex::new(&settings.kernel).ok()?;
     let mut options = Options::default();
     options.budget = settings.budget;
+    options.auto = settings.auto;
+    options.regions = settings.regions.iter().filter_map(|it| it.parse().ok()).collect();
     options.kernels = profiler_ptx::kernel_names(&ptx);
     options.kernels.retain(|name| filter.is_match(name));
     if options.kernels.is_empty() {

@@ -9,7 +9,7 @@ use profiler_wire::spool::{Launches, Settings};
 
 use crate::console::Console;
 use crate::exit::{Error, Verdict};
-use crate::kernels::per_cent;
+use crate::kernels::{RegionArguments, per_cent};
 use crate::record;
 use crate::units::{parse_bytes, whole};
 
@@ -55,6 +55,8 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "PER_CENT", default_value_t = 5.0, allow_negative_numbers = true,
           value_parser = per_cent)]
     budget: f64,
+    #[command(flatten)]
+    regions: RegionArguments,
     /// GPU memory for records; no more than a quarter of what is free is taken
     #[arg(long, value_name = "SIZE", default_value = "1GiB", value_parser = parse_bytes)]
     memory: u64,
@@ -118,6 +120,7 @@ fn warps(text: &str) -> Result<u32, String> {
 
 pub(super) fn run(arguments: Arguments, console: &Console) -> Result<Verdict, Error> {
     let launches = arguments.every.map(|step| Launches::Every(step.get())).or(arguments.launches);
+    let regions = arguments.regions.read()?;
     let settings = Settings {
         kernel: arguments.kernel.unwrap_or_default(),
         budget: arguments.budget / 100.0,
@@ -130,6 +133,8 @@ pub(super) fn run(arguments: Arguments, console: &Console) -> Result<Verdict, Er
         warp_mask: arguments.warps.unwrap_or(u32::MAX),
         keep_last: arguments.keep == Keep::Last,
         memory: arguments.memory,
+        regions: regions.selections.iter().map(ToString::to_string).collect(),
+        auto: regions.auto,
     };
     record::run(&settings, &arguments.command, &arguments.output, arguments.open, console)
 }

@@ -6,8 +6,9 @@ use clap::{Args, ValueEnum};
 use profiler_ptx::{Kernel, Location};
 use serde_json::{Value, json};
 
+use crate::console::Console;
 use crate::exit::{Error, Verdict};
-use crate::kernels::KernelArguments;
+use crate::kernels::{KernelArguments, check_regions};
 use crate::output;
 
 const EXAMPLES: &str = "\
@@ -38,15 +39,17 @@ enum Format {
     Json,
 }
 
-pub(super) fn run(arguments: &Arguments) -> Result<Verdict, Error> {
+pub(super) fn run(arguments: &Arguments, console: &Console) -> Result<Verdict, Error> {
+    let options = arguments.input.options()?;
     let mut found = Vec::new();
     for image in arguments.input.images()? {
-        let kernels = profiler_ptx::sites(&image.ptx, &arguments.input.options())
+        let kernels = profiler_ptx::sites(&image.ptx, &options)
             .map_err(|error| arguments.input.error(&error))?;
         found.push((image.arch, kernels));
     }
     let names = found.iter().flat_map(|(_, kernels)| kernels).map(|kernel| kernel.name.as_str());
     arguments.input.check_names(names)?;
+    check_regions(&options, found.iter().flat_map(|(_, kernels)| kernels), console)?;
     match arguments.format {
         Format::Text => output::print(&text(&found))?,
         Format::Json => output::print_json(&format!("{:#}\n", json(&found)))?,
@@ -65,11 +68,14 @@ fn text(found: &[(u32, Vec<Kernel>)]) -> String {
                 let _ = writeln!(text, "  not recorded: {reason}");
             }
             for site in &kernel.sites {
-                let _ = writeln!(text, "  {}", site.name());
+                let at = site.location.as_ref().filter(|_| site.chosen.is_some());
+                let at = at.map(|at| format!(" ({at})")).unwrap_or_default();
+                let _ = writeln!(text, "  {}{at}", site.name());
             }
             for it in &kernel.left_out {
                 let at = it.location.as_ref().map(|at| format!(" {at}")).unwrap_or_default();
-                let _ = writeln!(text, "  left out: {}{at}: {}", it.kind.name(), it.reason);
+                let name = it.chosen.as_ref().map_or(it.kind.name(), |it| &it.name);
+                let _ = writeln!(text, "  left out: {name}{at}: {}", it.reason);
             }
         }
     }
@@ -95,6 +101,7 @@ fn json(found: &[(u32, Vec<Kernel>)]) -> Value {
         let left_out = kernel.left_out.iter().map(|it| {
             let mut value = region(it.kind.name(), &it.location);
             value["reason"] = json!(it.reason);
+            value["chosen"] = json!(it.chosen.as_ref().map(|it| &it.name));
             value
         });
         json!({

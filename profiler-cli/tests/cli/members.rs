@@ -252,7 +252,12 @@ fn sites_print_what_the_page_says() {
     folder
         .write("wait.fatbin", include_bytes!("../../../profiler-ptx/tests/data/wait-zstd.fatbin"));
     folder.write("odd.ptx", support::WAIT_PTX.replace("$again;", "$nowhere;").as_bytes());
-    let commands = ["wait.ptx", "wait.fatbin", "odd.ptx"].map(|file| format!("sites {file}"));
+    let table = support::WAIT_PTX
+        .replace("\tret;", "T: .branchtargets U, $again;\nbrx.idx %r1, T;\nU: ret;");
+    folder.write("table.ptx", table.as_bytes());
+    let of_line = "table.ptx --region 'lines turns.cu:11=end'";
+    let commands =
+        ["wait.ptx", "wait.fatbin", "odd.ptx", of_line].map(|file| format!("sites {file}"));
     check("sites", &folder, &commands.each_ref().map(String::as_str));
 }
 

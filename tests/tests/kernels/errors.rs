@@ -26,6 +26,10 @@ fn errors() -> Vec<(&'static str, Box<dyn Error>)> {
         ("profiler-host Error", Box::new(profiler_host::Error::NoPtx)),
         ("profiler-ptx Error", Box::new(profiler_ptx::Error::NotPtx)),
         ("profiler-ptx ImageError", Box::new(profiler_ptx::ImageError::NoPtx)),
+        (
+            "profiler-ptx SelectionError",
+            Box::new("lines".parse::<profiler_ptx::Selection>().expect_err("it has no file")),
+        ),
         ("profiler-parquet WriteError", Box::new(profiler_parquet::WriteError::Io(io()))),
         (
             "profiler-trace CaptureDamage",

@@ -146,6 +146,12 @@ fn ptxas_is_given_rewritten_ptx() {
         let rewritten = String::from_utf8(bench.0.bytes("input.ptx")).expect("UTF-8");
         assert!(rewritten.contains("__profiler_descriptor_v1"), "{rewritten}");
     }
+    // Of regions it has those that were chosen.
+    let chosen = "--no-auto --region 'instruction ret=end' -- ./compile";
+    let ran = bench.run(chosen, &[("PATH", path.as_str())]);
+    assert_eq!(ran.code, Some(6), "{}", ran.stderr);
+    let rewritten = String::from_utf8(bench.0.bytes("input.ptx")).expect("UTF-8");
+    assert_eq!(rewritten.matches(".reg .b64 %profiler_begin").count(), 1, "{rewritten}");
     // Its exit status, and its arguments where none is PTX.
     let ran = bench.run("-- ptxas --version wait.none", &[("PATH", &path)]);
     assert_eq!(ran.code, Some(3), "{}", ran.stderr);

@@ -61,6 +61,26 @@ fn kernels_are_chosen_by_their_names() {
 }
 
 #[test]
+fn regions_are_chosen_by_hand() {
+    let bench = Bench::new();
+    bench
+        .0
+        .write("regions.toml", b"auto = false\n[[region]]\ninstruction = \"ret\"\nname = \"end\"");
+    let does = "module=wait.ptx kernel=turns regions=1 drain launch=1";
+    for (options, name) in [
+        ("", "loop turns.cu:6"),
+        ("--no-auto --region 'lines turns.cu:6-8=a step'", "a step"),
+        ("--sites regions.toml --region 'instruction cp.*'", "end"),
+    ] {
+        let ran = bench.client(options, does);
+        assert_eq!(ran.code, Some(0), "{}", ran.stderr);
+        // The driver writes records of the first site alone.
+        let stats = bench.0.run("stats profile.capture").text();
+        assert!(stats.contains(name), "{options}: {stats}");
+    }
+}
+
+#[test]
 fn the_first_or_the_last_records_of_a_warp_are_kept() {
     let bench = Bench::new();
     let mut begins = Vec::new();
@@ -100,6 +120,9 @@ fn wrong_options_are_refused_before_the_program_runs() {
         ("--kernel (", "found open group without closing ')'"),
         ("--memory lots", "write a number of bytes, or one such as 512M or 2G"),
         ("--budget -1", "give 0 to 10000"),
+        ("--region lines", "give a file, lines and a name"),
+        ("--sites none.toml", "cannot read none.toml"),
+        ("--no-auto", "nothing to record"),
         ("-o none/it", "there is no folder none\n  help: make it"),
     ] {
         let ran = bench.run(&format!("{words} -- echo it runs"), &[]);

@@ -63,7 +63,15 @@ impl Folder {
 
     pub(crate) fn run_with(&self, words: &str, stdin: &[u8], variables: &[(&str, &str)]) -> Ran {
         let mut command = program(self.0.path());
-        command.args(words.split_whitespace()).envs(variables.iter().copied());
+        for (index, part) in words.split('\'').enumerate() {
+            // Every second part stands in quotes.
+            if index % 2 == 0 {
+                command.args(part.split_whitespace());
+            } else {
+                command.arg(part);
+            }
+        }
+        command.envs(variables.iter().copied());
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = command.spawn().expect("the program can be run");
         let mut input = child.stdin.take().expect("it was piped");
