@@ -11,9 +11,6 @@ use crate::{Error, cargo, root, target, tools, unannotated};
 pub const PACKAGE: &str = "profiler-examples";
 /// The package of the program that `cargo run` runs, which is bundled too, and the program.
 pub const QUICKSTART: &str = "quickstart";
-/// The command line and its package: its `record` is tried with the programs of examples/record.
-const COMMAND_PACKAGE: &str = "profiler-cli";
-const COMMAND: &str = "profiler";
 /// The packages with tests that need a GPU, and those tests' targets.
 pub const TEST_PACKAGES: [&str; 2] = ["profiler-tests", "profiler-host"];
 pub const GPU_TESTS: [&str; 4] = ["kernels", "gpu", "gpu_failure", "abuse"];
@@ -80,18 +77,6 @@ pub fn make() -> Result<(), Error> {
         }
     }
     unannotated::make(&wanted, &bundle.join("ptx/unannotated"))?;
-    println!("building {COMMAND}");
-    let messages = cargo()
-        .args(["build", "--release", "--package", COMMAND_PACKAGE])
-        .args(["--message-format", "json-render-diagnostics"])
-        .output()?;
-    let record = bundle.join("record");
-    std::fs::create_dir(&record)?;
-    std::fs::copy(Built::read(&messages)?.binary(COMMAND)?, record.join(COMMAND))?;
-    for file in std::fs::read_dir(root().join("examples/record"))? {
-        let file = file?;
-        std::fs::copy(file.path(), record.join(file.file_name()))?;
-    }
     // What an example is compared with; run.sh runs it where Python has what it needs.
     std::fs::copy(root().join("examples/hopper_gemm/cublas.py"), bundle.join("cublas.py"))?;
     std::fs::write(bundle.join("run.sh"), include_str!("run.sh"))?;
@@ -102,6 +87,27 @@ pub fn make() -> Result<(), Error> {
         return Err(format!("the bundle has {bytes} bytes, more than {BYTES_MAX}").into());
     }
     println!("{} ({} KiB): run.sh OUT_DIR runs it", bundle.display(), bytes >> 10);
+    Ok(())
+}
+
+/// Builds the command line, and fills target/record-bundle: the program and those that its `record` is tried with.
+pub fn make_record() -> Result<(), Error> {
+    let messages = cargo()
+        .args(["build", "--release", "--package", "profiler-cli"])
+        .args(["--message-format", "json-render-diagnostics"])
+        .output()?;
+    let bundle = target().join("record-bundle");
+    if bundle.exists() {
+        std::fs::remove_dir_all(&bundle)?;
+    }
+    std::fs::create_dir_all(&bundle)?;
+    std::fs::copy(Built::read(&messages)?.binary("profiler")?, bundle.join("profiler"))?;
+    for file in std::fs::read_dir(root().join("examples/record"))? {
+        let file = file?;
+        std::fs::copy(file.path(), bundle.join(file.file_name()))?;
+    }
+    std::fs::write(bundle.join("VERSION"), version()?)?;
+    println!("{}: run.sh OUT_DIR [PROGRAM..] runs it", bundle.display());
     Ok(())
 }
 

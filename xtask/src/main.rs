@@ -34,6 +34,8 @@ Commands:
               cargo-deny and cargo-hack in target/tools
   gpu-bundle  Collect the examples and the tests that need a GPU in target/gpu-bundle, for a machine
               with an NVIDIA GPU and without Rust: `run.sh OUT_DIR` there runs them
+  record-bundle
+              Likewise `profiler` and the programs of examples/record in target/record-bundle
   help        Show this text
 
 Other arguments of `test` go to `cargo test`, which then runs alone. `cargo lab help` lists the commands that measure.
@@ -56,6 +58,7 @@ fn run(command: &str, rest: &[String]) -> Result<(), Error> {
         "calibration-ptx" => calibration::write(),
         "supply-chain" => supply_chain::check(),
         "gpu-bundle" => bundle::make(),
+        "record-bundle" => bundle::make_record(),
         "help" | "--help" | "-h" => {
             print!("{HELP}");
             Ok(())
