@@ -8,10 +8,11 @@ use xtask::{Error, cargo, target};
 
 /// Test programs that only `--all` runs, by package and name: they need tools that are large, or
 /// try at length what rarely breaks.
-const ONLY_WITH_ALL: [(&str, &str); 6] = [
+const ONLY_WITH_ALL: [(&str, &str); 7] = [
     ("profiler-cli", "hostile"),
     ("profiler-cli", "readers"),
     ("profiler-parquet", "tables"),
+    ("profiler-ptx", "producers"),
     ("profiler-report", "browser"),
     ("profiler-tests", "abuse"),
     ("profiler-trace", "viewers"),
@@ -118,6 +119,6 @@ mod tests {
         assert_eq!(found, ["one", "two"]);
         packages.push(package(("c", "browser")));
         assert!(programs(&json!({ "packages": packages })).is_err());
-        assert!(programs(&json!({ "packages": packages[1..6] })).is_err());
+        assert!(programs(&json!({ "packages": packages[1..7] })).is_err());
     }
 }

