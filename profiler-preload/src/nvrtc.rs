@@ -196,3 +196,31 @@ machine_code! {
     nvrtcGetCUBINSize, Size(size: *mut usize): c"nvrtcGetCUBINSize", c"nvrtcGetPTXSize";
     nvrtcGetCUBIN, Text(text: *mut c_char): c"nvrtcGetCUBIN", c"nvrtcGetPTX";
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ptx_is_asked_for_in_the_place_of_machine_code() {
+        let changed = |options: &[&CStr]| {
+            let pointers: Vec<_> = options.iter().map(|option| option.as_ptr()).collect();
+            // SAFETY: the options live, and there are so many.
+            let texts = unsafe { options_for_ptx(pointers.len() as c_int, pointers.as_ptr()) };
+            texts.map(|texts| {
+                texts.iter().map(|text| text.to_str().unwrap_or("").to_owned()).collect::<Vec<_>>()
+            })
+        };
+        let options = [c"-I/sm_90", c"--gpu-architecture=sm_90a", c"-DX=sm_1"];
+        let wanted = ["-I/sm_90", "--gpu-architecture=compute_90a", "-DX=sm_1"].map(str::to_owned);
+        assert_eq!(changed(&options), Some(wanted.to_vec()));
+        let options = [c"-arch", c"sm_80"];
+        assert_eq!(changed(&options), Some(["-arch", "compute_80"].map(str::to_owned).to_vec()));
+        // PTX is asked for already, or code that is linked later.
+        assert_eq!(changed(&[c"-arch=compute_90"]), None);
+        assert_eq!(changed(&[c"-arch=sm_90", c"-dlto"]), None);
+        assert_eq!(changed(&[]), None);
+        // SAFETY: there are none.
+        assert_eq!(unsafe { options_for_ptx(0, ptr::null()) }, None);
+    }
+}
