@@ -5,7 +5,7 @@ use std::time::SystemTime;
 use std::{env, fs};
 
 // Cargo builds the library before this.
-use profiler_preload as _;
+use profiler_preload_library as _;
 
 fn main() {
     let out = PathBuf::from(env::var_os("OUT_DIR").expect("Cargo sets it"));
@@ -26,7 +26,7 @@ fn find(out: &Path) -> Option<PathBuf> {
     let files = fs::read_dir(deps).ok()?.filter_map(Result::ok).map(|entry| entry.path());
     let is_library = |path: &PathBuf| {
         let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
-        name.starts_with("libprofiler_preload") && name.ends_with(".so")
+        name.starts_with("libprofiler_preload_library") && name.ends_with(".so")
     };
     let changed = |path: &PathBuf| {
         fs::metadata(path).and_then(|it| it.modified()).unwrap_or(SystemTime::UNIX_EPOCH)

@@ -1,4 +1,4 @@
-//! Writes what forwards the driver's functions, and gives the library the driver's name.
+//! Writes what forwards the driver's functions.
 
 use std::fmt::Write as _;
 use std::path::Path;
@@ -11,8 +11,6 @@ const HOOKS: &str = "src/hooks.rs";
 fn main() {
     println!("cargo::rerun-if-changed={LIST}");
     println!("cargo::rerun-if-changed={HOOKS}");
-    // A library that asks for `libcuda.so.1` later gets this one, as it is loaded already.
-    println!("cargo::rustc-cdylib-link-arg=-Wl,-soname,libcuda.so.1");
     let list = fs::read_to_string(LIST).expect("the list is in the package");
     let hooks = fs::read_to_string(HOOKS).expect("the source is in the package");
     let (mut names, mut forwarded, mut indices) = (String::new(), String::new(), String::new());

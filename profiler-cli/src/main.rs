@@ -1,4 +1,4 @@
-//! `profiler`: reads, shows and converts captures of profiled GPU kernels, on a terminal.
+//! `profiler`: records programs, and reads, shows and converts captures of GPU kernels, on a terminal.
 //!
 //! Each command is one file of [`command`]. They share [`load`], which reads captures, [`output`], which
 //! writes results, [`console`], which talks to the user, and [`exit`], which has the exit codes.

@@ -16,7 +16,7 @@ use crate::exit::{Error, Verdict};
 use collect::Recording;
 use folder::Folder;
 
-pub(crate) use folder::{SETTINGS, refuse};
+pub(crate) use folder::refuse;
 
 /// Runs a program, and writes what it recorded.
 pub(crate) fn run(
@@ -30,19 +30,34 @@ pub(crate) fn run(
     let folder = Folder::new(settings)?;
     let ended = program::run(command, folder.as_ref(), console)?;
     if let Some(folder) = folder {
-        let modules = folder.modules();
-        let spools = folder.spools()?.into_iter();
-        let recordings: Vec<Recording> = spools
-            .filter_map(|(process, bytes)| Recording::of(process, &bytes, &modules))
-            .collect();
-        if settings.launches == Launches::None {
-            summary::list(&recordings, &folder.refused(), &modules, console);
-        } else {
-            let paths = summary::write(&recordings, &folder.refused(), output, console)?;
-            if let (true, Some(path)) = (opens, paths.first()) {
-                open::open(path, console)?;
-            }
+        // The program has done its work: its status is the command's, whatever comes of the records.
+        if let Err(error) = collect(settings, &folder, output, opens, console) {
+            console.error(&error);
         }
     }
     Ok(ended.verdict())
+}
+
+/// Writes what a program recorded, and shows it if that was asked for.
+fn collect(
+    settings: &Settings,
+    folder: &Folder,
+    output: &Path,
+    opens: bool,
+    console: &Console,
+) -> Result<(), Error> {
+    let recordings: Vec<Recording> = folder
+        .spools()?
+        .into_iter()
+        .filter_map(|(process, bytes)| Recording::of(process, &bytes, folder.root()))
+        .collect();
+    if settings.launches == Launches::None {
+        summary::list(&recordings, &folder.refused(), folder.root(), console);
+        return Ok(());
+    }
+    let paths = summary::write(&recordings, &folder.refused(), output, console)?;
+    match paths.first() {
+        Some(path) if opens => open::open(path, console),
+        _ => Ok(()),
+    }
 }

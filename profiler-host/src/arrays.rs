@@ -220,24 +220,13 @@ fn read_slots(
     memory.read(array + bytes.start as u64, Rows::all(bytes.len()), &mut into[bytes])
 }
 
-/// The words of one header.
-pub(crate) fn header_words(bytes: &[u8]) -> [u64; header::WORDS] {
-    let mut words = [0; header::WORDS];
-    for (word, bytes) in words.iter_mut().zip(bytes.chunks_exact(8)) {
-        if let Some(bytes) = bytes.first_chunk() {
-            *word = u64::from_le_bytes(*bytes);
-        }
-    }
-    words
-}
-
 /// Units from the begin of each buffer of the range that may hold records: as many as the busiest
 /// warp emitted, and all where a warp did not say how many.
 fn units_to_read(headers: &[u8], range: &Range<u32>, all: u32) -> u32 {
     let bytes = range.start as usize * header::BYTES..range.end as usize * header::BYTES;
     headers[bytes]
         .chunks_exact(header::BYTES)
-        .map(|header| ExitHeader::unpack(&header_words(header)).map_or(all, |exit| exit.units))
+        .map(|header| ExitHeader::unpack(&header::words(header)).map_or(all, |exit| exit.units))
         .max()
         .unwrap_or(0)
         .min(all)

@@ -5,7 +5,6 @@ use profiler_wire::header::{
     self, COUNT_MAX, ExitHeader, LANE_COUNT_MAX, SlotHeader, unpack_counts,
 };
 
-use crate::arrays::header_words;
 use crate::error::{Error, debug_as_display};
 use crate::options::{RECORDS_PER_LANE_MAX, RECORDS_PER_WARP_MAX, WARPS_MAX};
 
@@ -70,7 +69,7 @@ impl Capacity {
             without_slot += module.lost.warps;
             slots = slots.max(module.needed_slots());
             for header in module.headers.chunks_exact(header::BYTES) {
-                let words = header_words(header);
+                let words = header::words(header);
                 if SlotHeader::unpack(&words).is_none() {
                     continue;
                 }

@@ -5,7 +5,6 @@ use std::ops::Range;
 
 use profiler_wire::header::{self, Dim3, SlotHeader};
 
-use crate::arrays::header_words;
 use crate::error::Error;
 use crate::options::Options;
 
@@ -92,7 +91,7 @@ impl LinearSlots {
                 ..launch.slots.end as usize * header::BYTES;
             let mut grid_id = None;
             for (index, bytes) in headers[bytes].chunks_exact(header::BYTES).enumerate() {
-                let Some(header) = SlotHeader::unpack(&header_words(bytes)) else { continue };
+                let Some(header) = SlotHeader::unpack(&header::words(bytes)) else { continue };
                 let belongs = header.grid_dim == launch.grid
                     && header.block_dim == launch.block
                     && *grid_id.get_or_insert(header.grid_id) == header.grid_id
@@ -107,5 +106,5 @@ impl LinearSlots {
 }
 
 fn is_written(header: &[u8]) -> bool {
-    SlotHeader::unpack(&header_words(header)).is_some()
+    SlotHeader::unpack(&header::words(header)).is_some()
 }

@@ -35,9 +35,15 @@ const SWITCH: &CStr = c"\
 ";
 
 /// Launches of which the time can be on its way at once.
-const STAMPS: usize = 1024;
-/// `CU_MEMHOSTALLOC_PORTABLE | CU_MEMHOSTALLOC_DEVICEMAP`.
+const STAMPS: usize = 4096;
+/// `CU_MEMHOSTREGISTER_PORTABLE | CU_MEMHOSTREGISTER_DEVICEMAP`.
 const MAPPED: u32 = 3;
+
+/// Pairs of times, in pages of their own.
+#[repr(align(65536))]
+struct Stamps {
+    pairs: [[u64; 2]; STAMPS],
+}
 /// `CU_STREAM_NON_BLOCKING`.
 const NON_BLOCKING: u32 = 1;
 const MAJOR: c_int = 75;
@@ -48,15 +54,13 @@ const SM_COUNT: c_int = 16;
 #[derive(Debug)]
 pub(crate) struct Context {
     pub(crate) context: Handle,
-    pub(crate) device: c_int,
-    pub(crate) is_primary: bool,
     /// The number in the file.
     pub(crate) number: u32,
     pub(crate) sm_count: u32,
     /// A stream of its own, which waits for no other.
     pub(crate) stream: Handle,
-    switch: Handle,
-    /// Pairs of times in memory of the host that the GPU writes to.
+    pub(crate) switcher: Switcher,
+    /// Pairs of times that the GPU writes. They are the process's own memory, and stay when the context goes.
     stamps: *mut [u64; 2],
     free: Vec<u32>,
     /// Memory that modules have left.
@@ -68,19 +72,12 @@ pub(crate) struct Context {
 // SAFETY: the driver's handles and the host's memory are those of the process, not of a thread.
 unsafe impl Send for Context {}
 
-/// Whether it is the device's primary context, which the program has retained.
-fn is_primary(context: Handle, device: c_int) -> bool {
-    let (mut flags, mut is_active) = (0, 0);
-    // SAFETY: the pointers are to live variables; what is retained is released.
-    unsafe {
-        driver::primary_get_state(device, &raw mut flags, &raw mut is_active);
-        if is_active == 0 {
-            return false;
-        }
-        let primary = driver::handle(|context| driver::primary_retain(context, device));
-        driver::primary_release(device);
-        primary == Some(context)
-    }
+/// What launches the kernel that switches records and reads the time.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Switcher {
+    kernel: Handle,
+    /// Where the GPU finds the times.
+    stamps: u64,
 }
 
 /// What is written to a module's descriptor; an address of 0 stands for nothing.
@@ -137,10 +134,19 @@ impl Context {
         // SAFETY: the pointer is to a live variable.
         let stream =
             driver::handle(|stream| unsafe { driver::stream_create(stream, NON_BLOCKING) })?;
-        // SAFETY: as above.
-        let stamps = driver::handle(|memory| unsafe {
-            driver::mem_host_alloc(memory, STAMPS * size_of::<[u64; 2]>(), MAPPED)
-        })?;
+        let stamps = Box::leak(Box::new(Stamps { pairs: [[0; 2]; STAMPS] }));
+        let stamps = &raw mut stamps.pairs;
+        let mut of_gpu = 0;
+        // SAFETY: so many bytes are there for ever, in pages of their own; the pointer is to a live variable.
+        let codes = unsafe {
+            [
+                driver::mem_host_register(stamps.cast(), size_of::<Stamps>(), MAPPED),
+                driver::mem_host_address(&raw mut of_gpu, stamps.cast(), 0),
+            ]
+        };
+        if codes != [SUCCESS; 2] {
+            return None;
+        }
         let (mut free, mut total) = (0, 0);
         // SAFETY: as above.
         unsafe { driver::mem_get_info(&raw mut free, &raw mut total) };
@@ -153,12 +159,10 @@ impl Context {
         };
         let context = Self {
             context,
-            device,
-            is_primary: is_primary(context, device),
             number,
             sm_count,
             stream,
-            switch,
+            switcher: Switcher { kernel: switch, stamps: of_gpu },
             stamps: stamps.cast(),
             free: (0..STAMPS as u32).rev().collect(),
             unused: Vec::new(),
@@ -192,20 +196,21 @@ impl Context {
         self.free.push(index);
         Some(stamps)
     }
+}
 
-    /// Lets the stream write the time, and before that what switches a module.
-    pub(crate) fn switch(
-        &self,
+impl Switcher {
+    /// Lets the stream write the time, and before that what switches a module. Says whether the driver took it.
+    pub(crate) fn launch(
+        self,
         stream: Handle,
         is_per_thread: bool,
         switch: Switch,
         stamps: u32,
         is_end: bool,
-    ) {
+    ) -> bool {
         let Switch { mut descriptor, value: [version, flags], mut slot_base } = switch;
         let mut value = u64::from(version) | u64::from(flags) << 32;
-        // The host's memory has one address for both.
-        let mut stamp = self.stamps as u64 + u64::from(stamps) * 16 + u64::from(is_end) * 8;
+        let mut stamp = self.stamps + u64::from(stamps) * 16 + u64::from(is_end) * 8;
         let mut parameters: [*mut c_void; 4] = [
             (&raw mut descriptor).cast(),
             (&raw mut value).cast(),
@@ -213,22 +218,11 @@ impl Context {
             (&raw mut stamp).cast(),
         ];
         let launch = if is_per_thread { driver::launch_kernel_ptsz } else { driver::launch_kernel };
+        let (kernel, parameters) = (self.kernel, parameters.as_mut_ptr());
         // SAFETY: the kernel has these parameters, which are copied by the call, and both addresses are its to
         // write to.
-        unsafe {
-            launch(
-                self.switch,
-                1,
-                1,
-                1,
-                1,
-                1,
-                1,
-                0,
-                stream,
-                parameters.as_mut_ptr(),
-                ptr::null_mut(),
-            )
-        };
+        let code =
+            unsafe { launch(kernel, 1, 1, 1, 1, 1, 1, 0, stream, parameters, ptr::null_mut()) };
+        code == SUCCESS
     }
 }

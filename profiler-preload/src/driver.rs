@@ -43,7 +43,8 @@ functions! {
     fn driver_get_version = CUDRIVERGETVERSION(version: *mut c_int);
     fn mem_alloc = CUMEMALLOC_V2(address: *mut u64, bytes: usize);
     fn mem_get_info = CUMEMGETINFO_V2(free: *mut usize, total: *mut usize);
-    fn mem_host_alloc = CUMEMHOSTALLOC(address: *mut *mut c_void, bytes: usize, flags: c_uint);
+    fn mem_host_register = CUMEMHOSTREGISTER_V2(start: *mut c_void, bytes: usize, flags: c_uint);
+    fn mem_host_address = CUMEMHOSTGETDEVICEPOINTER_V2(address: *mut u64, start: *mut c_void, flags: c_uint);
     fn copy_to_host = CUMEMCPYDTOHASYNC_V2(to: *mut c_void, from: u64, bytes: usize, stream: Handle);
     fn copy_to_device = CUMEMCPYHTODASYNC_V2(to: u64, from: *const c_void, bytes: usize, stream: Handle);
     fn copy_rows = CUMEMCPY2DASYNC_V2(copy: *const Rows, stream: Handle);

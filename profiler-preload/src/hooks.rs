@@ -3,11 +3,9 @@
 #![allow(clippy::too_many_arguments, reason = "the driver's functions have so many")]
 #![allow(clippy::missing_safety_doc, reason = "the driver's documentation has it")]
 
-use std::ffi::{CStr, c_char, c_int, c_uint, c_void};
+use std::ffi::{CStr, OsStr, c_char, c_int, c_uint, c_void};
 use std::os::unix::ffi::OsStrExt as _;
-use std::path::Path;
 use std::sync::atomic::Ordering;
-use std::time::Duration;
 
 use crate::driver::{
     self, Code, Handle, LaunchAttribute, LaunchConfig, PROGRAMMATIC_SERIALIZATION, SUCCESS,
@@ -20,8 +18,6 @@ use crate::{drain, image};
 const PROC_ADDRESS_V2: c_int = 12_000;
 /// `CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM`.
 const PER_THREAD: u64 = 2;
-/// For how long records are waited for before their context goes.
-const BEFORE_CONTEXT_GOES: Duration = Duration::from_secs(5);
 
 /// The functions of this library by the names by which programs ask for them; of two, the second is for per-thread
 /// default streams.
@@ -266,9 +262,10 @@ unsafe fn file(path: *const c_char) -> Option<Vec<u8>> {
     }
     // SAFETY: the caller gives a path to the driver.
     let path = unsafe { CStr::from_ptr(path) };
-    let bytes = std::fs::read(Path::new(std::ffi::OsStr::from_bytes(path.to_bytes()))).ok()?;
+    let mut bytes = std::fs::read(OsStr::from_bytes(path.to_bytes())).ok()?;
     // So that text ends, and as many bytes are there as a header has.
-    Some([bytes, vec![0; 64]].concat())
+    bytes.resize(bytes.len() + image::ELF_HEADER_BYTES, 0);
+    Some(bytes)
 }
 
 fn unloading(handle: Handle) {
@@ -379,9 +376,26 @@ launches! {
         launch_kernel_ptsz, launch_cooperative_ptsz, launch_kernel_ex_ptsz, true;
 }
 
+/// Begins to capture a stream.
+fn capturing(begin: impl FnOnce() -> Code) -> Code {
+    CAPTURES.fetch_add(1, Ordering::Relaxed);
+    let code = begin();
+    if code != SUCCESS {
+        captured();
+    }
+    code
+}
+
+/// Ends a capture; one that was invalidated ends too.
+fn captured() {
+    let _nothing_to_end =
+        CAPTURES.try_update(Ordering::Relaxed, Ordering::Relaxed, |it| it.checked_sub(1));
+}
+
 /// Functions of graphs, each for both kinds of default streams.
 macro_rules! graphs {
-    ($($launch:ident, $begin:ident, $end:ident: $real_launch:ident, $real_begin:ident, $real_end:ident, $is_per_thread:literal;)*) => {
+    ($($launch:ident, $begin:ident, $begin_to:ident, $end:ident:
+       $real_launch:ident, $real_begin:ident, $real_begin_to:ident, $real_end:ident, $is_per_thread:literal;)*) => {
         $(
             #[unsafe(no_mangle)]
             unsafe extern "C" fn $launch(graph: Handle, stream: Handle) -> Code {
@@ -398,65 +412,41 @@ macro_rules! graphs {
 
             #[unsafe(no_mangle)]
             unsafe extern "C" fn $begin(stream: Handle, mode: c_int) -> Code {
-                CAPTURES.fetch_add(1, Ordering::Relaxed);
                 // SAFETY: the caller's.
-                let code = unsafe { driver::$real_begin(stream, mode) };
-                if code != SUCCESS {
-                    CAPTURES.fetch_sub(1, Ordering::Relaxed);
-                }
-                code
+                capturing(|| unsafe { driver::$real_begin(stream, mode) })
+            }
+
+            #[unsafe(no_mangle)]
+            unsafe extern "C" fn $begin_to(
+                stream: Handle,
+                graph: Handle,
+                nodes: *const Handle,
+                data: *const c_void,
+                count: usize,
+                mode: c_int,
+            ) -> Code {
+                // SAFETY: the caller's.
+                capturing(|| unsafe {
+                    driver::$real_begin_to(stream, graph, nodes, data, count, mode)
+                })
             }
 
             #[unsafe(no_mangle)]
             unsafe extern "C" fn $end(stream: Handle, graph: *mut Handle) -> Code {
                 // SAFETY: the caller's.
                 let code = unsafe { driver::$real_end(stream, graph) };
-                // One that was invalidated ends too.
-                let _nothing_to_end =
-                    CAPTURES.try_update(Ordering::Relaxed, Ordering::Relaxed, |it| it.checked_sub(1));
+                captured();
                 code
             }
         )*
     };
-}
-
-/// Captures into a graph that there is, for both kinds of default streams.
-macro_rules! captures_to_graph {
-    ($($name:ident: $real:ident;)*) => {
-        $(
-            #[unsafe(no_mangle)]
-            unsafe extern "C" fn $name(
-                stream: Handle,
-                graph: Handle,
-                dependencies: *const Handle,
-                data: *const c_void,
-                count: usize,
-                mode: c_int,
-            ) -> Code {
-                CAPTURES.fetch_add(1, Ordering::Relaxed);
-                // SAFETY: the caller's.
-                let code = unsafe {
-                    driver::$real(stream, graph, dependencies, data, count, mode)
-                };
-                if code != SUCCESS {
-                    CAPTURES.fetch_sub(1, Ordering::Relaxed);
-                }
-                code
-            }
-        )*
-    };
-}
-
-captures_to_graph! {
-    cuStreamBeginCaptureToGraph: begin_capture_to_graph;
-    cuStreamBeginCaptureToGraph_ptsz: begin_capture_to_graph_ptsz;
 }
 
 graphs! {
-    cuGraphLaunch, cuStreamBeginCapture_v2, cuStreamEndCapture:
-        graph_launch, begin_capture, end_capture, false;
-    cuGraphLaunch_ptsz, cuStreamBeginCapture_v2_ptsz, cuStreamEndCapture_ptsz:
-        graph_launch_ptsz, begin_capture_ptsz, end_capture_ptsz, true;
+    cuGraphLaunch, cuStreamBeginCapture_v2, cuStreamBeginCaptureToGraph, cuStreamEndCapture:
+        graph_launch, begin_capture, begin_capture_to_graph, end_capture, false;
+    cuGraphLaunch_ptsz, cuStreamBeginCapture_v2_ptsz, cuStreamBeginCaptureToGraph_ptsz, cuStreamEndCapture_ptsz:
+        graph_launch_ptsz, begin_capture_ptsz, begin_capture_to_graph_ptsz, end_capture_ptsz, true;
 }
 
 /// The attributes of a launch but for the one that lets it begin before what is in the stream has ended: it would
@@ -473,34 +463,40 @@ fn without_overlap(config: &LaunchConfig) -> Vec<LaunchAttribute> {
 
 #[unsafe(no_mangle)]
 unsafe extern "C" fn cuCtxDestroy_v2(context: Handle) -> Code {
-    guarded(|| drain::drain_now(BEFORE_CONTEXT_GOES));
-    if let Some(session) = session::get() {
-        guarded(|| lock(session).forget_contexts(|it| it.context == context));
-    }
     // SAFETY: the caller's.
-    unsafe { driver::ctx_destroy(context) }
+    drain::leave(Some(context), || unsafe { driver::ctx_destroy(context) }, || true)
 }
 
 #[unsafe(no_mangle)]
 unsafe extern "C" fn cuDevicePrimaryCtxRelease_v2(device: c_int) -> Code {
-    guarded(|| drain::drain_now(BEFORE_CONTEXT_GOES));
-    // SAFETY: the caller's.
-    let code = unsafe { driver::primary_release(device) };
-    let (mut flags, mut is_active) = (0, 1);
-    // SAFETY: the pointers are to live variables.
-    unsafe { driver::primary_get_state(device, &raw mut flags, &raw mut is_active) };
-    if let (Some(session), 0) = (session::get(), is_active) {
-        guarded(|| lock(session).forget_contexts(|it| it.is_primary && it.device == device));
-    }
-    code
+    let release = || {
+        // SAFETY: the caller's.
+        unsafe { driver::primary_release(device) }
+    };
+    drain::leave(primary(device), release, || !is_active(device))
 }
 
 #[unsafe(no_mangle)]
 unsafe extern "C" fn cuDevicePrimaryCtxReset_v2(device: c_int) -> Code {
-    guarded(|| drain::drain_now(BEFORE_CONTEXT_GOES));
-    if let Some(session) = session::get() {
-        guarded(|| lock(session).forget_contexts(|it| it.is_primary && it.device == device));
-    }
     // SAFETY: the caller's.
-    unsafe { driver::primary_reset(device) }
+    drain::leave(primary(device), || unsafe { driver::primary_reset(device) }, || true)
+}
+
+/// Whether a device's primary context is there.
+fn is_active(device: c_int) -> bool {
+    let (mut flags, mut is_active) = (0, 0);
+    // SAFETY: the pointers are to live variables.
+    unsafe { driver::primary_get_state(device, &raw mut flags, &raw mut is_active) };
+    is_active != 0
+}
+
+/// The primary context of a device, if it is there and this library is at work.
+fn primary(device: c_int) -> Option<Handle> {
+    session::get().filter(|_| is_active(device))?;
+    // SAFETY: the pointer is to a live variable; what is retained is released.
+    unsafe {
+        let primary = driver::handle(|context| driver::primary_retain(context, device));
+        driver::primary_release(device);
+        primary
+    }
 }

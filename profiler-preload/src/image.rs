@@ -1,21 +1,20 @@
 //! Images that the program loads: PTX is rewritten on its way to the driver.
 
 use std::ffi::{CStr, CString, c_void};
-use std::fs;
-use std::path::Path;
 use std::ptr;
 
-use profiler_ptx::{ImageError, Options};
+use profiler_ptx::{ImageError, Recording};
 use profiler_wire::site::fnv1a;
-use profiler_wire::spool::MODULES;
 use profiler_wire::symbol::DESCRIPTOR_PREFIX;
 
 use crate::driver::{self, Code, Handle, SUCCESS};
-use crate::session::{self, Image, Session, guarded, lock};
+use crate::session::{self, Image, guarded, lock};
 
 const FATBIN: u32 = 0xba55_ed50;
 const FATBIN_WRAPPER: u32 = 0x4662_43b1;
 const FATBIN_HEADER_BYTES: usize = 16;
+/// Of an ELF file of 64 bits.
+pub(crate) const ELF_HEADER_BYTES: usize = 64;
 const ELF: u32 = u32::from_le_bytes(*b"\x7fELF");
 
 /// Loads an image, rewritten if it is PTX that is to record. `load` loads what it is given, `handle` gives the
@@ -30,9 +29,11 @@ pub(crate) unsafe fn load(
     handle: impl FnOnce() -> Handle,
 ) -> Code {
     let Some(session) = session::get() else { return load(image) };
+    // Other threads go on launching meanwhile.
+    let recording = lock(session).recording.clone();
     // SAFETY: the caller's.
-    let bytes = guarded(|| unsafe { bytes_of(image) }).flatten();
-    let prepared = guarded(|| lock(session).prepare(bytes.as_deref())).unwrap_or_default();
+    let prepared = guarded(|| prepare(&recording, unsafe { bytes_of(image) }));
+    let prepared = prepared.unwrap_or_default();
     let mut known = prepared.image;
     let code = match &prepared.text {
         None => load(image),
@@ -52,45 +53,34 @@ pub(crate) unsafe fn load(
 
 /// What is loaded in the place of an image.
 #[derive(Debug, Default)]
-pub(crate) struct Prepared {
+struct Prepared {
     text: Option<CString>,
     image: Image,
 }
 
-impl Session {
-    /// What is loaded in the place of an image of these bytes.
-    fn prepare(&self, bytes: Option<&[u8]>) -> Prepared {
-        let Some(bytes) = bytes else {
-            return Prepared::refused("its image is of a kind that is not known".to_owned());
-        };
-        let ptx = match newest_ptx(bytes) {
-            Ok(ptx) => ptx,
-            Err(reason) => return Prepared::refused(reason),
-        };
-        if ptx.contains(DESCRIPTOR_PREFIX) {
-            let hash = fnv1a(ptx.as_bytes());
-            let kept = keep(&self.folder, hash, &ptx);
-            let image = Image { hash: if kept { hash } else { 0 }, reason: None };
-            return Prepared { text: None, image };
+/// What is loaded in the place of an image of these bytes.
+fn prepare(recording: &Recording, bytes: Option<&[u8]>) -> Prepared {
+    let Some(bytes) = bytes else {
+        return Prepared::refused("its image is of a kind that is not known".to_owned());
+    };
+    let ptx = match newest_ptx(bytes) {
+        Ok(ptx) => ptx,
+        Err(reason) => return Prepared::refused(reason),
+    };
+    if ptx.contains(DESCRIPTOR_PREFIX) {
+        let hash = fnv1a(ptx.as_bytes());
+        let hash = recording.keep(hash, &ptx).map_or(0, |_| hash);
+        return Prepared { text: None, image: Image { hash, reason: None } };
+    }
+    match recording.rewrite(&ptx) {
+        Ok(None) => Prepared::default(),
+        Ok(Some(out)) => {
+            let reason = out.kernels.iter().find_map(|kernel| kernel.reason.clone());
+            let is_kept = recording.keep(out.hash, &out.text).is_ok();
+            let text = CString::new(out.text).ok().filter(|_| is_kept);
+            Prepared { text, image: Image { hash: 0, reason } }
         }
-        let mut options = Options::default();
-        options.budget = self.settings.budget;
-        options.auto = self.settings.auto;
-        options.regions = self.settings.regions.iter().filter_map(|it| it.parse().ok()).collect();
-        options.kernels = profiler_ptx::kernel_names(&ptx);
-        options.kernels.retain(|name| self.filter.is_match(name));
-        if options.kernels.is_empty() {
-            return Prepared::default();
-        }
-        match profiler_ptx::instrument(&ptx, &options) {
-            Ok(out) => {
-                let reason = out.kernels.iter().find_map(|kernel| kernel.reason.clone());
-                let kept = keep(&self.folder, out.hash, &out.text);
-                let text = CString::new(out.text).ok().filter(|_| kept);
-                Prepared { text, image: Image { hash: 0, reason } }
-            }
-            Err(error) => Prepared::refused(error.to_string()),
-        }
+        Err(error) => Prepared::refused(error.to_string()),
     }
 }
 
@@ -98,20 +88,6 @@ impl Prepared {
     fn refused(reason: String) -> Self {
         Self { text: None, image: Image { hash: 0, reason: Some(reason) } }
     }
-}
-
-/// Writes the text of a module that records, by which the command knows its sites.
-fn keep(folder: &Path, hash: u64, ptx: &str) -> bool {
-    let modules = folder.join(MODULES);
-    let name = format!("{hash:016x}.ptx");
-    // Another process may write the same.
-    let unfinished = modules.join(format!("{name}.{}", std::process::id()));
-    fs::write(&unfinished, ptx).and_then(|()| fs::rename(&unfinished, modules.join(name))).is_ok()
-}
-
-/// Whether the text of a module of this hash was written, by this library or before ptxas.
-pub(crate) fn is_kept(folder: &Path, hash: u64) -> bool {
-    folder.join(MODULES).join(format!("{hash:016x}.ptx")).is_file()
 }
 
 /// The PTX for the newest GPU that this machine's can run.
@@ -135,16 +111,16 @@ fn newest_ptx(bytes: &[u8]) -> Result<String, String> {
 ///
 /// # Safety
 ///
-/// `image` must be what the driver takes for one.
-unsafe fn bytes_of(image: *const c_void) -> Option<Vec<u8>> {
+/// `image` must be what the driver takes for one, and stay as it is for as long as the bytes are used.
+unsafe fn bytes_of<'i>(image: *const c_void) -> Option<&'i [u8]> {
     if image.is_null() {
         return None;
     }
     // SAFETY: the caller's; every image has so many bytes, text with its zero too.
     let magic = unsafe { image.cast::<u32>().read_unaligned() };
-    let copied = |start: *const c_void, bytes: usize| {
+    let first = |bytes: usize| {
         // SAFETY: the image says that it has so many bytes.
-        unsafe { std::slice::from_raw_parts(start.cast::<u8>(), bytes) }.to_vec()
+        unsafe { std::slice::from_raw_parts(image.cast::<u8>(), bytes) }
     };
     match magic {
         FATBIN_WRAPPER => {
@@ -157,17 +133,17 @@ unsafe fn bytes_of(image: *const c_void) -> Option<Vec<u8>> {
             unsafe { bytes_of(fatbin) }
         }
         FATBIN => {
-            let header = copied(image, FATBIN_HEADER_BYTES);
+            let header = first(FATBIN_HEADER_BYTES);
             let length = u64::from_le_bytes(header[8..16].try_into().ok()?);
             let start = usize::from(u16::from_le_bytes([header[6], header[7]]));
-            Some(copied(image, start.checked_add(usize::try_from(length).ok()?)?))
+            Some(first(start.checked_add(usize::try_from(length).ok()?)?))
         }
         // Whatever is in it, it is machine code.
-        ELF => Some(copied(image, 64)),
+        ELF => Some(first(ELF_HEADER_BYTES)),
         _ => {
             // SAFETY: what is none of the others is text that ends with a zero.
             let text = unsafe { CStr::from_ptr(image.cast()) };
-            Some(text.to_bytes().to_vec())
+            Some(text.to_bytes())
         }
     }
 }

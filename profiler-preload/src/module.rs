@@ -1,6 +1,6 @@
 //! A module of the program's whose kernels can record: its descriptor and its arrays.
 
-use std::ffi::c_void;
+use std::ffi::{CString, c_void};
 use std::ptr;
 
 use profiler_wire::descriptor::{self, CLAIM_STRIDE, Descriptor, FLAG_CLAIMED, Lost, offset};
@@ -37,10 +37,12 @@ pub(crate) struct Module {
     pub(crate) in_flight: u32,
     /// The slots that were copied and not reset.
     pub(crate) copied: u32,
+    /// The losses that were copied and not reset.
+    pub(crate) lost: Lost,
     /// Whether its records are being copied.
     pub(crate) is_draining: bool,
-    /// The stream of its launches.
-    pub(crate) stream: Handle,
+    /// The stream of its launches, by its key; `None` before the first.
+    pub(crate) stream: Option<u64>,
     /// Whether there were others: a launch that is not to be recorded may then take slots too, at any time.
     pub(crate) is_in_several_streams: bool,
     /// Whether warps claim their slots, and do not compute them.
@@ -116,77 +118,60 @@ impl Shape {
     }
 }
 
-/// The descriptor that a kernel's module has.
+/// The descriptor of a module.
 #[derive(Debug)]
 pub(crate) struct Found {
-    pub(crate) handles: [Handle; 2],
     pub(crate) address: u64,
     /// The hash of a rewritten module.
     pub(crate) hash: u64,
     /// The most records that a warp makes; 0 if that is not known.
-    pub(crate) bound: u32,
+    bound: u32,
+    /// Whether nobody has filled it since the module was loaded.
+    pub(crate) is_new: bool,
 }
 
-/// The descriptor of a function's module, if it has one. The context is current.
-pub(crate) fn find(function: Handle, context: &Context) -> (Found, Option<&'static str>) {
+/// The module of a function, or of a kernel in the current context, and the kernel's library; null if the driver does
+/// not say.
+pub(crate) fn handles(function: Handle) -> [Handle; 2] {
     // SAFETY: the handle is a function's or a kernel's, of which the driver tells the one from the other.
-    let (of_function, module) = unsafe {
-        match driver::handle(|module| driver::func_get_module(module, function)) {
-            Some(module) => (function, module),
-            None => {
-                let of = driver::handle(|of| driver::kernel_get_function(of, function));
-                let of = of.unwrap_or(ptr::null_mut());
-                let module = driver::handle(|module| driver::func_get_module(module, of));
-                (of, module.unwrap_or(ptr::null_mut()))
-            }
+    unsafe {
+        if let Some(module) = driver::handle(|module| driver::func_get_module(module, function)) {
+            return [module, ptr::null_mut()];
         }
-    };
-    let library = if of_function == function {
-        None
-    } else {
-        // SAFETY: the handle is a kernel's.
-        driver::handle(|library| unsafe { driver::kernel_get_library(library, function) })
-    };
-    let handles = [module, library.unwrap_or(ptr::null_mut())];
-    let mut found = Found { handles, address: 0, hash: 0, bound: 0 };
-    if module.is_null() {
-        return (found, Some("the driver does not name its module"));
+        let of_kernel = driver::handle(|of| driver::kernel_get_function(of, function));
+        let module =
+            of_kernel.and_then(|of| driver::handle(|module| driver::func_get_module(module, of)));
+        let library = driver::handle(|library| driver::kernel_get_library(library, function));
+        [module, library].map(|handle| handle.unwrap_or(ptr::null_mut()))
     }
-    let name = std::ffi::CString::new(symbol::DESCRIPTOR).unwrap_or_default();
-    let mut bytes = 0;
+}
+
+/// The descriptor of a module of the current context. `None` if it has none.
+pub(crate) fn find(module: Handle, context: &Context) -> Result<Option<Found>, &'static str> {
+    if module.is_null() {
+        return Err("the driver does not name its module");
+    }
+    let name = CString::new(symbol::DESCRIPTOR).unwrap_or_default();
+    let (mut address, mut bytes) = (0, 0);
     // SAFETY: the pointers are to live variables.
     let code = unsafe {
-        driver::module_get_global(&raw mut found.address, &raw mut bytes, module, name.as_ptr())
+        driver::module_get_global(&raw mut address, &raw mut bytes, module, name.as_ptr())
     };
     if code != SUCCESS || bytes != descriptor::BYTES {
-        found.address = 0;
-        return (found, None);
+        return Ok(None);
     }
-    let mut initial = [0_u8; descriptor::BYTES];
-    // SAFETY: so many bytes are there and here; the stream is this library's own, and is waited for.
-    let codes = unsafe {
-        [
-            driver::copy_to_host(
-                initial.as_mut_ptr().cast(),
-                found.address,
-                initial.len(),
-                context.stream,
-            ),
-            driver::stream_synchronize(context.stream),
-        ]
-    };
-    if codes != [SUCCESS; 2] {
-        return (found, Some("its descriptor could not be read"));
+    let mut content = [0_u8; descriptor::BYTES];
+    read(address, &mut content, context.stream).ok_or("its descriptor could not be read")?;
+    let descriptor = Descriptor::from_bytes(&content);
+    if descriptor.version != 0 {
+        return Err("the program records it itself");
     }
-    if Descriptor::from_bytes(&initial).version != 0 {
-        return (found, Some("the program records it itself"));
-    }
-    let hash = initial[offset::MODULE_HASH as usize..].first_chunk();
-    found.hash = hash.map_or(0, |hash| u64::from_le_bytes(*hash));
-    let bound = initial[offset::RECORDS_BOUND as usize..].first_chunk();
+    let hash = content[offset::MODULE_HASH as usize..].first_chunk();
+    let hash = hash.map_or(0, |hash| u64::from_le_bytes(*hash));
+    let bound = content[offset::RECORDS_BOUND as usize..].first_chunk();
     // What a program made of other PTX may have there is none.
-    found.bound = bound.filter(|_| found.hash != 0).map_or(0, |it| u32::from_le_bytes(*it));
-    (found, None)
+    let bound = bound.filter(|_| hash != 0).map_or(0, |it| u32::from_le_bytes(*it));
+    Ok(Some(Found { address, hash, bound, is_new: descriptor.headers == 0 }))
 }
 
 /// Takes memory for launches of so many slots: for several of them if they are small.
@@ -412,8 +397,8 @@ pub(crate) fn read_rows(
     (codes == [SUCCESS; 2]).then_some(())
 }
 
-/// Every how many-th block to record, so that it is `wanted` blocks or some more. It has no divisor in common with the number
-/// of SMs, as blocks are often dealt to them in turn.
+/// Every how many-th block to record, so that it is `wanted` blocks or some more. It has no divisor in common with the
+/// number of SMs, as blocks are often dealt to them in turn.
 fn stride(wanted: u64, blocks: u64, sm_count: u32) -> u32 {
     let mut stride = u32::try_from(blocks / wanted.max(1)).unwrap_or(u32::MAX).max(1);
     while stride > 1 && gcd(stride, sm_count.max(1)) != 1 {

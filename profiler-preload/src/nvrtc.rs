@@ -13,6 +13,7 @@ use std::ptr;
 use std::sync::atomic::{AtomicPtr, Ordering};
 use std::sync::{Mutex, PoisonError};
 
+use crate::driver;
 use crate::session::{self, guarded};
 
 type Code = c_int;
@@ -136,7 +137,7 @@ unsafe extern "C" fn nvrtcCompileProgram(
     programs(|programs| programs.remove(&(program as usize)));
     // SAFETY: the caller's.
     let for_ptx = guarded(|| unsafe { options_for_ptx(count, options) }).flatten();
-    if let (Some(texts), Some(_)) = (for_ptx, session::get()) {
+    if let (Some(texts), Some(_), true) = (for_ptx, session::get(), fits_driver()) {
         let pointers: Vec<*const c_char> = texts.iter().map(|text| text.as_ptr()).collect();
         // SAFETY: the caller's program; the options live until the call returns.
         if unsafe { compile(program, count, pointers.as_ptr()) } == SUCCESS {
@@ -146,6 +147,20 @@ unsafe extern "C" fn nvrtcCompileProgram(
     }
     // SAFETY: the caller's.
     unsafe { compile(program, count, options) }
+}
+
+/// Whether the driver is as new as NVRTC, and takes its PTX. An older one takes machine code alone.
+fn fits_driver() -> bool {
+    type Version = unsafe extern "C" fn(*mut c_int, *mut c_int) -> Code;
+    let Some(version) = nvrtc(c"nvrtcVersion") else { return false };
+    let (mut major, mut minor, mut of_driver) = (0, 0, 0);
+    // SAFETY: NVRTC's function of this name has this type; the pointers are to live variables.
+    unsafe {
+        let version = std::mem::transmute::<*mut c_void, Version>(version);
+        version(&raw mut major, &raw mut minor) == SUCCESS
+            && driver::driver_get_version(&raw mut of_driver) == SUCCESS
+            && 1000 * major + 10 * minor <= of_driver
+    }
 }
 
 /// The options with the architecture of PTX in the place of that of machine code. `None` if they ask for none.

@@ -1,14 +1,17 @@
 //! Which launches record, and what is launched around them.
 
+use std::ptr;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
 
 use profiler_wire::spool::Launch;
 
-use crate::context::Switch;
+use crate::context::{Switch, Switcher};
 use crate::drain;
 use crate::driver::{self, Code, Entered, Handle, SUCCESS};
 use crate::module::{Module, Shape};
-use crate::session::{InFlight, Kernel, Session, get, guarded, lock};
+use crate::session::{Kernel, Session, get, guarded, lock};
 
 /// What a program asks of a launch.
 #[derive(Clone, Copy, Debug)]
@@ -21,6 +24,25 @@ pub(crate) struct Call {
     pub(crate) block: [u32; 3],
 }
 
+/// `CU_STREAM_LEGACY` and `CU_STREAM_PER_THREAD`.
+const LEGACY: usize = 1;
+const PER_THREAD: usize = 2;
+
+impl Call {
+    /// What tells its stream from others: the handle, or a place of the thread's own.
+    fn stream_key(&self) -> u64 {
+        thread_local! {
+            static OWN: u8 = const { 0 };
+        }
+        match self.stream as usize {
+            0 if !self.is_per_thread => 0,
+            LEGACY => 0,
+            0 | PER_THREAD => OWN.with(|own| ptr::from_ref(own) as u64),
+            handle => handle as u64,
+        }
+    }
+}
+
 /// A launch of which the time is taken.
 struct Plan {
     context: usize,
@@ -30,36 +52,86 @@ struct Plan {
     modules: Vec<usize>,
 }
 
+/// A launch whose times are not there yet.
+#[derive(Debug)]
+pub(crate) struct InFlight {
+    pub(crate) context: usize,
+    pub(crate) stamps: u32,
+    pub(crate) modules: Vec<usize>,
+    /// The first slot in its module, if slots are computed.
+    slot_base: u32,
+    /// Whether what ends it is still to be launched.
+    pub(crate) is_open: bool,
+    /// With times of zero, and without a number if the driver refused it.
+    pub(crate) launch: Launch,
+}
+
+/// What is launched around a launch.
+struct Around {
+    context: Handle,
+    switcher: Switcher,
+    stamps: u32,
+    /// What begins it; to end it all that is switched on is switched off.
+    switches: Vec<Switch>,
+}
+
 /// Graphs that are being made of what is launched in streams.
 pub(crate) static CAPTURES: AtomicUsize = AtomicUsize::new(0);
 
 /// Makes a launch, and records it if it is its turn. `launch` is told whether it is between two kernels that must not
 /// overlap with it.
-pub(crate) fn launch(call: Call, mut launch: impl FnMut(bool) -> Code) -> Code {
-    let Some(session) = get() else { return launch(false) };
-    let mut session = lock(session);
-    let planned = guarded(|| session.plan(&call)).flatten();
-    match planned {
-        None => {
-            drop(session);
-            launch(false)
-        }
-        // No other thread may launch in between.
-        Some(plan) => session.around(plan, &call, || launch(true)),
-    }
+pub(crate) fn launch(call: Call, launch: impl FnMut(bool) -> Code) -> Code {
+    planned(&call, Session::plan, launch)
 }
 
 /// Launches a graph, and records the kernels in it if it is its turn.
 pub(crate) fn launch_graph(call: Call, launch: impl Fn() -> Code) -> Code {
-    let Some(session) = get() else { return launch() };
-    let mut session = lock(session);
-    let planned = guarded(|| session.plan_graph(&call)).flatten();
-    match planned {
-        None => {
-            drop(session);
-            launch()
+    planned(&call, Session::plan_graph, |_| launch())
+}
+
+/// For how long a launch waits until one of another thread that records, of the same module, is made. It goes on then,
+/// as the other may wait for it, and what that records is dropped.
+const PATIENCE: Duration = Duration::from_millis(1);
+
+/// Nothing is locked while the program's launch is on its way: it may wait for one of another thread.
+fn planned(
+    call: &Call,
+    plan: fn(&mut Session, &Call) -> Option<Plan>,
+    mut launch: impl FnMut(bool) -> Code,
+) -> Code {
+    let Some(session) = get() else { return launch(false) };
+    let around = guarded(|| {
+        let mut state = lock(session);
+        let mut start = None;
+        while state.is_beside_another(call)
+            && start.get_or_insert_with(Instant::now).elapsed() < PATIENCE
+        {
+            drop(state);
+            thread::yield_now();
+            state = lock(session);
         }
-        Some(plan) => session.around(plan, &call, launch),
+        let plan = plan(&mut state, call)?;
+        state.begin(plan, call)
+    });
+    let Some(around) = around.flatten() else { return launch(false) };
+    let is_begun = around.switch(call, false);
+    let code = launch(is_begun);
+    let is_ended = around.switch(call, true);
+    guarded(|| lock(session).end(&around, code, is_begun && is_ended));
+    drain::wake();
+    code
+}
+
+impl Around {
+    /// Launches what reads the time and switches records on or off. Says whether the driver took all of it.
+    fn switch(&self, call: &Call, is_end: bool) -> bool {
+        let Some(_entered) = Entered::new(self.context) else { return false };
+        let switches = self.switches.iter().map(|switch| {
+            let switch = if is_end { Switch { value: [0; 2], ..*switch } } else { *switch };
+            self.switcher.launch(call.stream, call.is_per_thread, switch, self.stamps, is_end)
+        });
+        // All of them, also after one that was refused.
+        switches.fold(true, |all, one| all & one)
     }
 }
 
@@ -68,39 +140,36 @@ impl Session {
     fn plan(&mut self, call: &Call) -> Option<Plan> {
         let key = call.function as usize;
         let is_captured = CAPTURES.load(Ordering::Relaxed) > 0 && is_capturing(call);
+        let attached = self.attached(call);
         if let Some(kernel) = self.kernels.get_mut(&key) {
-            kernel.launches += 1;
-            for (_, module) in &kernel.modules {
-                let module = module.and_then(|index| self.modules.get_mut(index));
-                let Some(module) = module.filter(|module| module.stream != call.stream) else {
-                    continue;
-                };
-                module.is_in_several_streams = true;
-                if module.is_claimed {
-                    continue;
-                }
-                // This launch may see that records are on, and write to the slots of one that has not ended.
-                for flight in &self.in_flight {
-                    let context = &self.contexts[flight.context];
-                    if flight.address == module.address && !context.has_ended(flight.stamps) {
-                        module.spoiled = module.spoiled.min(flight.slot_base);
-                    }
-                }
+            kernel.launches += u64::from(!is_captured);
+            let is_plain = !(kernel.is_due() || kernel.times_next || is_captured);
+            if let Some(module) = attached.filter(|_| !is_captured) {
+                self.launched(module, call);
             }
-            if !(kernel.is_due() || kernel.times_next || is_captured) {
+            if is_plain {
                 return None;
             }
         }
-        if is_captured || is_capturing(call) {
-            self.captured(call);
-            return None;
-        }
+        let is_new = !self.kernels.contains_key(&key);
         let context = self.context(call)?;
         let _entered = Entered::new(self.contexts[context].context)?;
-        if !self.kernels.contains_key(&key) {
+        if is_new {
             self.add_kernel(call);
         }
         let module = self.module(context, call)?;
+        // In a graph that is made by other means than the functions that are counted.
+        if is_captured || is_capturing(call) {
+            if let Some(module) = module {
+                self.modules[module].is_captured = true;
+            }
+            let kernel = self.kernels.get_mut(&key)?;
+            kernel.launches -= u64::from(is_new || !is_captured);
+            return None;
+        }
+        if let (Some(module), None) = (module, attached) {
+            self.launched(module, call);
+        }
         let kernel = self.kernels.get(&key)?;
         let (number, is_due) = (kernel.launches, kernel.is_due());
         let mut plan = Plan { context, kernel: kernel.number, number, modules: Vec::new() };
@@ -114,59 +183,82 @@ impl Session {
             }
             plan.modules.push(index);
         }
-        let launches = self.settings.launches;
-        let kernel = self.kernels.get_mut(&key)?;
-        kernel.times_next = is_due && module.is_some();
-        if is_due {
-            kernel.next = launches.after(number);
-        }
+        let launches = self.recording.settings.launches;
+        self.kernels.get_mut(&key)?.took(launches.after(number), is_due, module.is_some());
         Some(plan)
     }
 
-    /// Keeps that a graph will launch a kernel.
-    fn captured(&mut self, call: &Call) -> Option<()> {
-        let context = self.context(call)?;
-        let _entered = Entered::new(self.contexts[context].context)?;
-        let key = call.function as usize;
-        if !self.kernels.contains_key(&key) {
-            self.add_kernel(call);
+    /// Whether a launch of the same module that records is about to be made by another thread.
+    fn is_beside_another(&self, call: &Call) -> bool {
+        let mut open = self.in_flight.iter().filter(|flight| flight.is_open).peekable();
+        // Mostly there is none.
+        open.peek().is_some()
+            && self.attached(call).is_some_and(|module| open.any(|it| it.modules.contains(&module)))
+    }
+
+    /// The module to which a kernel is attached in the context of a launch.
+    fn attached(&self, call: &Call) -> Option<usize> {
+        let modules = &self.kernels.get(&(call.function as usize))?.modules;
+        if modules.is_empty() {
+            return None;
         }
-        self.kernels.get_mut(&key)?.launches -= 1;
-        let module = self.module(context, call)??;
-        self.modules[module].is_captured = true;
-        Some(())
+        let (_, context) = self.context_of(call)?;
+        modules.iter().find(|(index, _)| Some(*index) == context)?.1
+    }
+
+    /// Counts a launch of a module's kernel that may see that records of another one are on, and write to its slots.
+    fn launched(&mut self, index: usize, call: &Call) {
+        let stream = call.stream_key();
+        let module = &mut self.modules[index];
+        let is_other = *module.stream.get_or_insert(stream) != stream;
+        module.is_in_several_streams |= is_other;
+        if module.is_claimed {
+            return;
+        }
+        for flight in self.in_flight.iter().filter(|flight| flight.modules.first() == Some(&index))
+        {
+            let has_ended = self.contexts[flight.context].has_ended(flight.stamps);
+            if flight.is_open || is_other && !has_ended {
+                module.spoiled = module.spoiled.min(flight.slot_base);
+            }
+        }
     }
 
     /// Counts a launch of a graph, and decides whether its kernels record.
     fn plan_graph(&mut self, call: &Call) -> Option<Plan> {
         let key = call.function as usize;
-        if let Some(graph) = self.kernels.get_mut(&key) {
-            graph.launches += 1;
-            if !(graph.is_due() || graph.times_next) {
-                return None;
-            }
-        } else if !self.modules.iter().any(|module| module.is_captured) {
+        let context = self.context_of(call)?.1?;
+        let in_graphs = |it: &Module| it.context == context && it.is_captured;
+        let modules: Vec<usize> =
+            (0..self.modules.len()).filter(|index| in_graphs(&self.modules[*index])).collect();
+        if modules.is_empty() {
             return None;
         }
-        let context = self.context(call)?;
-        let _entered = Entered::new(self.contexts[context].context)?;
-        if !self.kernels.contains_key(&key) {
-            self.add(call, "(CUDA graph)".to_owned(), true);
+        for module in &modules {
+            self.launched(*module, call);
         }
-        let graph = self.kernels.get(&key)?;
+        match self.graphs.get_mut(&key) {
+            Some(graph) => graph.launches += 1,
+            None => {
+                let graph = self.new_kernel("(CUDA graph)".to_owned(), true);
+                self.graphs.insert(key, graph);
+            }
+        }
+        let graph = self.graphs.get(&key)?;
         let (number, is_due) = (graph.launches, graph.is_due());
+        if !(is_due || graph.times_next) {
+            return None;
+        }
         let mut plan = Plan { context, kernel: graph.number, number, modules: Vec::new() };
         if is_due {
             // How many warps it has is not known: it gets what there is.
-            let is_ready = |it: &&usize| {
-                let module = &self.modules[**it];
-                module.context == context
-                    && module.is_captured
-                    && module.is_idle()
-                    && module.copied < module.arrays.descriptor.slot_count
-                    && (module.is_claimed || module.copied == 0)
+            let is_ready = |it: &Module| {
+                it.is_idle()
+                    && it.copied < it.arrays.descriptor.slot_count
+                    && (it.is_claimed || it.copied == 0)
             };
-            plan.modules = (0..self.modules.len()).filter(|it| is_ready(&it)).collect();
+            plan.modules = modules;
+            plan.modules.retain(|index| is_ready(&self.modules[*index]));
             if plan.modules.is_empty() {
                 return None;
             }
@@ -174,23 +266,21 @@ impl Session {
                 self.modules[*index].is_claimed = true;
             }
         }
-        let launches = self.settings.launches;
-        let graph = self.kernels.get_mut(&key)?;
-        graph.times_next = is_due;
-        if is_due {
-            graph.next = launches.after(number);
-        }
+        let launches = self.recording.settings.launches;
+        self.graphs.get_mut(&key)?.took(launches.after(number), is_due, true);
         Some(plan)
     }
 
     /// Whether a launch may record now: whether there are slots for it, and no launch in another stream records, whose
     /// end would end this one's records too. Makes room if that takes no waiting.
     fn is_ready(&mut self, index: usize, call: &Call) -> bool {
-        let shape = Shape::new(call.grid, call.block, self.settings.warp_mask);
+        let settings = &self.recording.settings;
+        let shape = Shape::new(call.grid, call.block, settings.warp_mask);
+        let is_open = |it: &InFlight| it.is_open && it.modules.contains(&index);
+        let is_open = self.in_flight.iter().any(is_open);
         let module = &mut self.modules[index];
-        let is_alone =
-            module.in_flight == 0 || module.stream == call.stream && !module.is_in_several_streams;
         let is_claimed = module.is_in_several_streams;
+        let is_alone = module.in_flight == 0 || !is_claimed && !is_open;
         let changes_mode = module.is_claimed != is_claimed;
         if module.is_draining || module.is_full || !is_alone || changes_mode && !module.is_idle() {
             return false;
@@ -199,8 +289,8 @@ impl Session {
         let slots = u64::from(module.arrays.descriptor.slot_count);
         let has_slots =
             module.promised == 0 || module.promised + module.arrays.slots_of(shape) <= slots;
-        let fits = module.arrays.fits(&self.settings, shape);
-        if has_slots && (fits || module.is_in_several_streams) {
+        let fits = module.arrays.fits(settings, shape);
+        if has_slots && (fits || is_claimed) {
             return true;
         }
         if !module.is_idle() {
@@ -208,79 +298,81 @@ impl Session {
         }
         let context = &mut self.contexts[module.context];
         let (arrays, address) = (module.arrays, module.address);
-        let made = if module.is_in_several_streams {
-            arrays.renewed(context, &self.settings, address)
+        let made = if is_claimed {
+            arrays.renewed(context, settings, address)
         } else {
-            arrays.fitted(context, &self.settings, address, shape)
+            arrays.fitted(context, settings, address, shape)
         };
         match made {
             Ok(arrays) => {
                 module.arrays = arrays;
-                (module.promised, module.copied) = (0, 0);
+                module.forget_slots();
             }
             Err(_) => module.is_full = true,
         }
         made.is_ok()
     }
 
-    /// Makes a launch between two kernels that read the time.
-    fn around(&mut self, plan: Plan, call: &Call, launch: impl FnOnce() -> Code) -> Code {
-        let prepared = guarded(|| {
-            let entered = Entered::new(self.contexts[plan.context].context)?;
-            let stamps = self.contexts[plan.context].take_stamps()?;
-            Some((entered, stamps))
-        });
-        let Some((entered, stamps)) = prepared.flatten() else { return launch() };
-        let shape = Shape::new(call.grid, call.block, self.settings.warp_mask);
-        self.switch(&plan, call, stamps, false);
-        let module = plan.modules.first().map(|index| &self.modules[*index]);
-        let (address, slot_base) =
-            module.map_or((0, 0), |module| (module.address, module.promised as u32));
-        drop(entered);
-        let code = launch();
-        let entered = Entered::new(self.contexts[plan.context].context);
-        self.switch(&plan, call, stamps, true);
-        drop(entered);
+    /// Takes slots for a launch, and says what is to be launched around it.
+    fn begin(&mut self, plan: Plan, call: &Call) -> Option<Around> {
+        let shape = Shape::new(call.grid, call.block, self.recording.settings.warp_mask);
+        let context = &mut self.contexts[plan.context];
+        let stamps = context.take_stamps()?;
+        let (mut switches, mut slot_base) = (Vec::new(), 0);
         for index in &plan.modules {
             let module = &mut self.modules[*index];
-            module.in_flight += 1;
-            // Of a graph it is not known.
+            slot_base = module.promised as u32;
+            let value = module.arrays.switched_on(module.is_claimed);
+            switches.push(Switch { descriptor: module.address, value, slot_base });
             let slots = u64::from(module.arrays.descriptor.slot_count);
+            // Of a graph it is not known.
             let taken = if call.grid[0] == 0 { slots } else { module.arrays.slots_of(shape) };
             module.promised = (module.promised + taken).min(slots);
+            module.in_flight += 1;
+        }
+        if switches.is_empty() {
+            // The time alone.
+            switches.push(Switch::default());
         }
         let launch = Launch {
             kernel: plan.kernel,
-            number: if code == SUCCESS { plan.number } else { 0 },
+            device: context.number,
+            number: plan.number,
             grid: call.grid,
             block: call.block,
-            stream: call.stream as u64,
+            stream: call.stream_key(),
             ns: [0; 2],
             is_recorded: !plan.modules.is_empty(),
         };
+        let around =
+            Around { context: context.context, switcher: context.switcher, stamps, switches };
         self.in_flight.push(InFlight {
             context: plan.context,
             stamps,
             modules: plan.modules,
-            address,
             slot_base,
+            is_open: true,
             launch,
         });
-        drain::wake();
-        code
+        Some(around)
     }
 
-    /// Launches what reads the time and switches records of a plan's modules on or off.
-    fn switch(&self, plan: &Plan, call: &Call, stamps: u32, is_end: bool) {
-        let context = &self.contexts[plan.context];
-        let modules = plan.modules.iter().map(|index| {
-            let module = &self.modules[*index];
-            let value = if is_end { [0; 2] } else { module.arrays.switched_on(module.is_claimed) };
-            Switch { descriptor: module.address, value, slot_base: module.promised as u32 }
-        });
-        let time_alone = plan.modules.is_empty().then(Switch::default);
-        for switch in modules.chain(time_alone) {
-            context.switch(call.stream, call.is_per_thread, switch, stamps, is_end);
+    /// Keeps how a launch went. `is_timed` says whether all around it was launched.
+    fn end(&mut self, around: &Around, code: Code, is_timed: bool) {
+        let contexts = &self.contexts;
+        let of_it = |it: &&mut InFlight| {
+            it.is_open
+                && it.stamps == around.stamps
+                && contexts[it.context].context == around.context
+        };
+        let Some(flight) = self.in_flight.iter_mut().find(of_it) else { return };
+        flight.is_open = false;
+        if code != SUCCESS {
+            flight.launch.number = 0;
+        }
+        if !is_timed {
+            // The context is lost, as after a kernel that failed, and with it all that was recorded there.
+            self.forget_context(around.context);
         }
     }
 }
@@ -289,12 +381,31 @@ impl Kernel {
     fn is_due(&self) -> bool {
         self.next.is_some_and(|next| self.launches >= next)
     }
+
+    /// Keeps that the time of a launch is taken, which records if it was due.
+    fn took(&mut self, next: Option<u64>, was_due: bool, records: bool) {
+        self.times_next = was_due && records;
+        if was_due {
+            self.next = next;
+        }
+    }
 }
 
 impl Module {
     /// Whether no launch records, and all that was recorded is copied.
     pub(crate) fn is_idle(&self) -> bool {
         self.in_flight == 0 && !self.is_draining && self.promised == u64::from(self.copied)
+    }
+
+    /// Keeps that it is unloaded. Its memory is still copied when its launches have ended.
+    pub(crate) fn leave(&mut self) {
+        self.handles = [ptr::null_mut(); 2];
+        self.is_captured = false;
+    }
+
+    /// Begins with empty slots.
+    pub(crate) fn forget_slots(&mut self) {
+        (self.promised, self.copied, self.lost) = (0, 0, Default::default());
     }
 }
 

@@ -2,44 +2,43 @@
 
 use std::collections::HashMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::path::PathBuf;
 use std::ptr;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
-use profiler_wire::spool::{Entry, Launch, NO_MODULE, SETTINGS_FILE, Settings};
-use regex_lite::Regex;
+use profiler_ptx::Recording;
+use profiler_wire::descriptor::Lost;
+use profiler_wire::spool::{Entry, FOLDER_VARIABLE, NO_MODULE};
 
 use crate::context::Context;
+use crate::drain;
 use crate::driver::{self, Entered, Handle};
-use crate::module::{self, Arrays, Found, Module, Shape};
-use crate::plan::Call;
-use crate::{drain, image};
+use crate::module::{self, Arrays, Module, Shape};
+use crate::plan::{Call, InFlight};
 
-/// Names the folder of the recording.
-const FOLDER_VARIABLE: &str = "PROFILER_RECORD";
 /// A stream by no handle: the default one, and the two that have numbers.
 const NUMBERED_STREAMS: usize = 2;
 
 /// All that is known of the program.
 #[derive(Debug)]
 pub(crate) struct Session {
-    pub(crate) settings: Settings,
-    pub(crate) filter: Regex,
-    pub(crate) folder: PathBuf,
+    pub(crate) recording: Arc<Recording>,
     pub(crate) contexts: Vec<Context>,
     /// Contexts in which the driver refuses what this library needs.
     refused: Vec<usize>,
     pub(crate) modules: Vec<Module>,
     pub(crate) kernels: HashMap<usize, Kernel>,
+    /// Graphs, which are launched likewise.
+    pub(crate) graphs: HashMap<usize, Kernel>,
+    /// The libraries of functions that the program got of kernels: the driver does not say it.
+    libraries: HashMap<usize, Handle>,
     /// The hashes of annotated modules, and why others do not record, by the handles of modules and libraries.
     images: HashMap<usize, Image>,
     pub(crate) in_flight: Vec<InFlight>,
     /// What is to be written, in this order and before what is read later.
     pub(crate) entries: Vec<Entry>,
-    /// Numbers of the file.
+    /// Numbers of kernels in the file.
     kernel_numbers: u32,
-    module_numbers: u32,
 }
 
 /// What is known of a loaded image.
@@ -68,25 +67,12 @@ pub(crate) struct Kernel {
     pub(crate) modules: Vec<(usize, Option<usize>)>,
 }
 
-/// A launch whose times are not there yet.
-#[derive(Debug)]
-pub(crate) struct InFlight {
-    pub(crate) context: usize,
-    pub(crate) stamps: u32,
-    pub(crate) modules: Vec<usize>,
-    /// The address of the first module's descriptor, and its first slot.
-    pub(crate) address: u64,
-    pub(crate) slot_base: u32,
-    /// With times of zero.
-    pub(crate) launch: Launch,
-}
-
 // SAFETY: the driver's handles are those of the process, not of a thread.
 unsafe impl Send for Session {}
 
 static SESSION: OnceLock<Option<Mutex<Session>>> = OnceLock::new();
-/// Set in a process that was forked off one that had a session, and after a failure of this library.
-static IS_OFF: AtomicBool = AtomicBool::new(false);
+/// Set in a process that was forked off one that had a session, after a failure of this library, and at the end.
+pub(crate) static IS_OFF: AtomicBool = AtomicBool::new(false);
 
 /// The process's session, if it has one.
 pub(crate) fn get() -> Option<&'static Mutex<Session>> {
@@ -116,30 +102,26 @@ extern "C" fn after_fork() {
 
 impl Session {
     fn new() -> Option<Self> {
-        let folder = PathBuf::from(std::env::var_os(FOLDER_VARIABLE)?);
-        let text = std::fs::read_to_string(folder.join(SETTINGS_FILE)).ok()?;
-        let settings = Settings::from_text(&text)?;
-        let filter = Regex::new(&settings.kernel).ok()?;
+        let recording = Recording::open(std::env::var_os(FOLDER_VARIABLE)?.into())?;
         // SAFETY: the function only stores to an atomic.
         unsafe { libc::pthread_atfork(None, None, Some(after_fork)) };
         Some(Self {
-            settings,
-            filter,
-            folder,
+            recording: Arc::new(recording),
             contexts: Vec::new(),
             refused: Vec::new(),
             modules: Vec::new(),
             kernels: HashMap::new(),
+            graphs: HashMap::new(),
+            libraries: HashMap::new(),
             images: HashMap::new(),
             in_flight: Vec::new(),
             entries: Vec::new(),
             kernel_numbers: 0,
-            module_numbers: 0,
         })
     }
 
-    /// The index of the context of a stream.
-    pub(crate) fn context(&mut self, call: &Call) -> Option<usize> {
+    /// The context of a stream, and its index if something is known of it.
+    pub(crate) fn context_of(&self, call: &Call) -> Option<(Handle, Option<usize>)> {
         let stream = call.stream;
         // SAFETY: the pointers are to live variables; the stream is the program's.
         let context = driver::handle(|context| unsafe {
@@ -149,8 +131,14 @@ impl Session {
                 driver::ctx_get_current(context)
             }
         })?;
-        if let Some(index) = self.contexts.iter().position(|it| it.context == context) {
-            return Some(index);
+        Some((context, self.contexts.iter().position(|it| it.context == context)))
+    }
+
+    /// The index of the context of a stream.
+    pub(crate) fn context(&mut self, call: &Call) -> Option<usize> {
+        let (context, known) = self.context_of(call)?;
+        if known.is_some() {
+            return known;
         }
         let key = call.function as usize;
         if self.refused.contains(&(context as usize)) {
@@ -169,9 +157,9 @@ impl Session {
         let _entered = Entered::new(context)?;
         let number = u32::try_from(self.contexts.len()).ok()?;
         if number == 0 && self.refused.is_empty() {
-            drain::start(&self.folder)?;
+            drain::start(&self.recording.folder)?;
         }
-        match Context::new(context, number, self.settings.memory) {
+        match Context::new(context, number, self.recording.settings.memory) {
             None => {
                 self.refused.push(context as usize);
                 self.context(call)
@@ -192,23 +180,33 @@ impl Session {
                 .or_else(|| driver::text(|name| driver::kernel_get_name(name, function)))
         };
         let name = name.unwrap_or_else(|| "(kernel without a name)".to_owned());
-        let is_selected = self.filter.is_match(&name);
-        self.add(call, name, is_selected);
+        let is_selected = self.recording.takes(&name);
+        let handles = self.handles(function).to_vec();
+        let kernel = Kernel { handles, ..self.new_kernel(name, is_selected) };
+        self.kernels.insert(function as usize, kernel);
     }
 
-    pub(crate) fn add(&mut self, call: &Call, name: String, is_selected: bool) {
-        let kernel = Kernel {
-            number: self.kernel_numbers,
+    /// A kernel or graph at its first launch.
+    pub(crate) fn new_kernel(&mut self, name: String, is_selected: bool) -> Kernel {
+        let number = self.kernel_numbers;
+        self.kernel_numbers += 1;
+        self.entries.push(Entry::Kernel { name });
+        Kernel {
+            number,
             is_selected,
             launches: 1,
-            next: if is_selected { self.settings.launches.after(0) } else { None },
+            next: self.recording.settings.launches.after(0).filter(|_| is_selected),
             times_next: false,
             handles: Vec::new(),
             modules: Vec::new(),
-        };
-        self.kernel_numbers += 1;
-        self.entries.push(Entry::Kernel { name });
-        self.kernels.insert(call.function as usize, kernel);
+        }
+    }
+
+    /// The module of a function in the current context, and its library; null if that is not known.
+    fn handles(&self, function: Handle) -> [Handle; 2] {
+        let [module, library] = module::handles(function);
+        let known = self.libraries.get(&(function as usize));
+        [module, known.copied().unwrap_or(library)]
     }
 
     /// The index of the module of a kernel in a context, which is current. `Some(None)` if it does not record.
@@ -221,58 +219,61 @@ impl Session {
             return Some(*module);
         }
         let number = kernel.number;
-        let (found, reason) = module::find(call.function, &self.contexts[context]);
-        let handles = found.handles;
-        let attached = match reason {
-            Some(reason) => Err(reason.to_owned()),
-            None => self.attach(context, &found, call),
-        };
-        let (index, reason) = match attached {
+        let handles = self.handles(call.function);
+        let (index, reason) = match self.attach(context, handles, call) {
             Ok(index) => (Some(index), String::new()),
             Err(reason) => (None, reason),
         };
         let module = index.map_or(NO_MODULE, |index| self.modules[index].arrays.number);
         self.entries.push(Entry::Attached { kernel: number, module, reason });
         let kernel = self.kernels.get_mut(&(call.function as usize))?;
-        kernel.handles.extend(handles.iter().filter(|handle| !handle.is_null()));
+        kernel.handles.extend(handles);
         kernel.modules.push((context, index));
         Some(index)
     }
 
-    fn attach(&mut self, context: usize, found: &Found, call: &Call) -> Result<usize, String> {
-        let mut handles = found.handles.iter().chain([&call.function]);
-        let image = handles.find_map(|handle| self.images.get(&(*handle as usize)));
+    fn attach(
+        &mut self,
+        context: usize,
+        handles: [Handle; 2],
+        call: &Call,
+    ) -> Result<usize, String> {
+        let image = handles.iter().find_map(|handle| self.images.get(&(*handle as usize)));
         let image = image.cloned().unwrap_or_default();
-        if found.address == 0 {
+        let Some(found) = module::find(handles[0], &self.contexts[context])? else {
             let reason = image.reason;
             return Err(reason.unwrap_or_else(|| "it was loaded as machine code".to_owned()));
-        }
-        let known = |it: &Module| it.context == context && it.handles[0] == found.handles[0];
-        if let Some(index) = self.modules.iter().position(known) {
-            return Ok(index);
+        };
+        let known = |it: &Module| it.context == context && it.handles[0] == handles[0];
+        match self.modules.iter().position(known) {
+            Some(index) if !found.is_new => return Ok(index),
+            // Another one had the handle, and went unseen.
+            Some(index) => self.modules[index].leave(),
+            None if !found.is_new => return Err("something else fills its descriptor".to_owned()),
+            None => {}
         }
         // Text that was seen is kept by its own hash, whatever its descriptor says.
         let hash = if image.hash == 0 { found.hash } else { image.hash };
-        if !image::is_kept(&self.folder, hash) {
+        if !self.recording.is_kept(hash) {
             return Err("its module has records, but was not loaded from PTX".to_owned());
         }
-        let number = self.module_numbers;
-        let shape = Shape::new(call.grid, call.block, self.settings.warp_mask);
-        let device = self.contexts[context].number;
-        let arrays =
-            Arrays::new(&mut self.contexts[context], &self.settings, found, number, shape)?;
-        self.module_numbers += 1;
-        self.entries.push(Entry::Module { device, hash });
+        let settings = &self.recording.settings;
+        let shape = Shape::new(call.grid, call.block, settings.warp_mask);
+        let number = u32::try_from(self.modules.len()).unwrap_or(NO_MODULE);
+        let context_of_it = &mut self.contexts[context];
+        let arrays = Arrays::new(context_of_it, settings, &found, number, shape)?;
+        self.entries.push(Entry::Module { device: context_of_it.number, hash });
         self.modules.push(Module {
             context,
-            handles: found.handles,
+            handles,
             address: found.address,
             arrays,
             promised: 0,
             in_flight: 0,
             copied: 0,
+            lost: Lost::default(),
             is_draining: false,
-            stream: call.stream,
+            stream: None,
             is_in_several_streams: false,
             is_claimed: false,
             spoiled: u32::MAX,
@@ -287,27 +288,22 @@ impl Session {
         self.images.insert(handle as usize, image);
     }
 
-    /// Keeps why the kernels of a library do not record for a function that the program got of it: the driver does
-    /// not say of which library a function is.
+    /// Keeps of which library a function is that the program got of a kernel.
     pub(crate) fn got_function(&mut self, function: Handle, kernel: Handle) {
         // SAFETY: the driver has just taken the handle for a kernel's.
         let library =
             driver::handle(|library| unsafe { driver::kernel_get_library(library, kernel) });
-        let image = library.and_then(|library| self.images.get(&(library as usize)));
-        if let Some(Image { reason: reason @ Some(_), .. }) = image {
-            let image = Image { hash: 0, reason: reason.clone() };
-            self.images.insert(function as usize, image);
+        if let Some(library) = library {
+            self.libraries.insert(function as usize, library);
         }
     }
 
     /// Forgets a module or library, whose handles the driver may give to others.
     pub(crate) fn unload(&mut self, handle: Handle) {
         self.images.remove(&(handle as usize));
-        for module in self.modules.iter_mut().filter(|it| it.handles.contains(&handle)) {
-            // Its memory is still copied when its launches have ended.
-            module.handles = [ptr::null_mut(); 2];
-            module.is_captured = false;
-        }
+        self.libraries.retain(|_, library| *library != handle);
+        let of_it = |it: &&mut Module| it.handles.contains(&handle);
+        self.modules.iter_mut().filter(of_it).for_each(Module::leave);
         self.reuse_memory();
         self.forget_kernels(|kernel| !kernel.handles.contains(&handle));
     }
@@ -324,18 +320,18 @@ impl Session {
         }
     }
 
-    /// Forgets contexts that go away.
-    pub(crate) fn forget_contexts(&mut self, goes: impl Fn(&Context) -> bool) {
-        for (index, context) in self.contexts.iter_mut().enumerate() {
-            if goes(context) {
-                // No context has it: nothing is copied from there any more.
-                context.context = ptr::null_mut();
-                self.in_flight.retain(|flight| flight.context != index);
-                for kernel in self.kernels.values_mut() {
-                    kernel.modules.retain(|(context, _)| *context != index);
-                }
-            }
+    /// Forgets a context that goes away, whose handles the driver may give to others.
+    pub(crate) fn forget_context(&mut self, context: Handle) {
+        self.refused.retain(|refused| *refused != context as usize);
+        let Some(index) = self.contexts.iter().position(|it| it.context == context) else { return };
+        // No context has it: nothing is copied from there any more.
+        self.contexts[index].context = ptr::null_mut();
+        self.in_flight.retain(|flight| flight.context != index);
+        for module in self.modules.iter_mut().filter(|module| module.context == index) {
+            module.leave();
+            module.is_full = true;
         }
+        self.forget_kernels(|kernel| kernel.modules.iter().all(|(context, _)| *context != index));
     }
 
     /// Writes how often kernels were launched, and forgets those that are not to be kept.
@@ -353,6 +349,7 @@ impl Session {
 
     /// Writes how often kernels were launched.
     pub(crate) fn count_all(&mut self) {
+        self.kernels.extend(std::mem::take(&mut self.graphs));
         self.forget_kernels(|_| false);
     }
 }

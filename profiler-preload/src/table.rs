@@ -6,8 +6,7 @@ use std::ptr;
 use std::sync::Once;
 use std::sync::atomic::{AtomicPtr, Ordering};
 
-/// Names the file of the real driver.
-pub(crate) const DRIVER_VARIABLE: &str = "PROFILER_DRIVER";
+use profiler_wire::spool::DRIVER_VARIABLE;
 
 const CUDA_ERROR_NO_DEVICE: c_int = 100;
 const CUDA_ERROR_NOT_FOUND: c_int = 500;

@@ -30,6 +30,7 @@ mod cost;
 mod graph;
 mod image;
 mod instrument;
+mod recording;
 mod region;
 mod rewrite;
 mod runtime;
@@ -43,6 +44,8 @@ pub use image::{Image, ImageError, images};
 pub use instrument::{
     Chosen, Error, Instrumented, Kernel, LeftOut, Options, Site, instrument, kernel_names, sites,
 };
+#[cfg(feature = "recording")]
+pub use recording::Recording;
 #[cfg(feature = "rewrite")]
 pub use region::RegionKind;
 #[cfg(feature = "rewrite")]

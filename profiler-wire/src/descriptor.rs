@@ -161,6 +161,28 @@ impl Lost {
         };
         Self { warps: word(0), units: word(8), attachments: word(16) }
     }
+
+    /// The inverse of [`Lost::from_bytes`].
+    #[must_use]
+    pub fn to_bytes(self) -> [u8; Self::BYTES] {
+        let mut bytes = [0; Self::BYTES];
+        let words = [self.warps, self.units, self.attachments].map(u64::to_le_bytes);
+        bytes.copy_from_slice(words.as_flattened());
+        bytes
+    }
+}
+
+/// What was lost since; no less than nothing.
+impl core::ops::Sub for Lost {
+    type Output = Self;
+
+    fn sub(self, before: Self) -> Self {
+        Self {
+            warps: self.warps.saturating_sub(before.warps),
+            units: self.units.saturating_sub(before.units),
+            attachments: self.attachments.saturating_sub(before.attachments),
+        }
+    }
 }
 
 macro_rules! fields {

@@ -107,6 +107,16 @@ pub struct ExitHeader {
     pub attachments: u32,
 }
 
+/// The words of a header as it lies in memory; those that are cut off are zero.
+#[must_use]
+pub fn words(bytes: &[u8]) -> [u64; WORDS] {
+    let mut words = [0; WORDS];
+    for (word, bytes) in words.iter_mut().zip(bytes.as_chunks().0) {
+        *word = u64::from_le_bytes(*bytes);
+    }
+    words
+}
+
 const fn pack_dim(dim: Dim3) -> u64 {
     dim[0] as u64 | ((dim[1] as u64 & 0xffff) << 32) | ((dim[2] as u64 & 0xffff) << 48)
 }

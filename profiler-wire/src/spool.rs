@@ -14,12 +14,23 @@ use crate::descriptor;
 /// The first bytes of the file.
 pub const MAGIC: &[u8; 16] = b"profiler spool 1";
 
+/// The variable of the environment that names the folder of a recording.
+pub const FOLDER_VARIABLE: &str = "PROFILER_RECORD";
+
+/// The variable that names the file of the real driver.
+pub const DRIVER_VARIABLE: &str = "PROFILER_DRIVER";
+
 /// The file of [`Settings`] in the folder of a recording.
 pub const SETTINGS_FILE: &str = "settings";
 
-/// The folder of rewritten modules in the folder of a recording: each is called by its hash in 16 hexadecimal
-/// digits and `.ptx`.
+/// The folder of the modules that record in the folder of a recording.
 pub const MODULES: &str = "modules";
+
+/// The file of a module with a hash in the folder of a recording.
+#[must_use]
+pub fn module_file(hash: u64) -> String {
+    format!("{MODULES}/{hash:016x}.ptx")
+}
 
 /// What `profiler record` was asked for.
 #[derive(Clone, Debug, PartialEq)]
@@ -185,6 +196,8 @@ pub enum Entry {
 pub struct Launch {
     /// The kernel.
     pub kernel: u32,
+    /// The device on which it ran.
+    pub device: u32,
     /// The number of the launch, from 1.
     pub number: u64,
     /// Blocks of the grid.
@@ -206,7 +219,7 @@ pub struct Records {
     pub module: u32,
     /// The descriptor that its kernels saw.
     pub descriptor: [u8; descriptor::BYTES],
-    /// A [`Lost`](descriptor::Lost).
+    /// A [`Lost`](descriptor::Lost): the losses since the entry before of this module.
     pub lost: [u8; descriptor::Lost::BYTES],
     /// Headers of slots in use.
     pub headers: Vec<u8>,
@@ -240,7 +253,7 @@ impl Entry {
                 put.bytes(reason.as_bytes());
             }
             Self::Launch(it) => {
-                put.words(&[3, it.kernel, it.is_recorded.into()]);
+                put.words(&[3, it.kernel, it.device, it.is_recorded.into()]);
                 put.words(&it.grid);
                 put.words(&it.block);
                 put.longs(&[it.number, it.stream, it.ns[0], it.ns[1]]);
@@ -275,6 +288,7 @@ impl Entry {
             }
             3 => Self::Launch(Launch {
                 kernel: take.word()?,
+                device: take.word()?,
                 is_recorded: take.word()? != 0,
                 grid: take.words()?,
                 block: take.words()?,
@@ -412,6 +426,7 @@ mod tests {
     fn entries_come_back_and_one_that_is_cut_short_does_not() {
         let launch = Launch {
             kernel: 1,
+            device: 3,
             number: 2,
             grid: [3, 4, 5],
             block: [6, 7, 8],

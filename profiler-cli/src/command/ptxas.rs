@@ -3,15 +3,16 @@
 use std::env;
 use std::ffi::OsString;
 use std::fs;
+use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use clap::Args;
-use profiler_ptx::Options;
-use profiler_wire::spool::{MODULES, SETTINGS_FILE, Settings};
+use profiler_ptx::Recording;
+use profiler_wire::spool::FOLDER_VARIABLE;
 
 use crate::exit::{Error, Verdict};
-use crate::record::{SETTINGS, refuse};
+use crate::record::refuse;
 
 #[derive(Args, Debug)]
 pub(crate) struct Arguments {
@@ -28,51 +29,62 @@ pub(super) fn run(arguments: &Arguments) -> Result<Verdict, Error> {
         Error::new("the program asked for ptxas, and none was found")
             .with_help("put the folder of the CUDA toolkit's ptxas into PATH")
     })?;
-    let folder = env::var_os(SETTINGS).map(PathBuf::from);
-    let rest: Vec<OsString> = rest
+    let assemble = |arguments: &[OsString]| {
+        Command::new(&real).args(arguments).output().map_err(|error| {
+            Error::new(format!("cannot run {}: {error}", real.display()))
+                .with_help("check that it is a program and may be run")
+        })
+    };
+    let recording = env::var_os(FOLDER_VARIABLE).and_then(|it| Recording::open(it.into()));
+    let mut kernels = Vec::new();
+    let rewritten: Vec<OsString> = rest
         .iter()
         .map(|argument| {
-            let rewritten =
-                folder.as_deref().and_then(|folder| rewrite(folder, Path::new(argument)));
-            rewritten.map_or_else(|| argument.clone(), PathBuf::into_os_string)
+            let file = recording.as_ref().and_then(|recording| {
+                let (file, names) = rewrite(recording, Path::new(argument))?;
+                kernels.extend(names);
+                Some(file.into_os_string())
+            });
+            file.unwrap_or_else(|| argument.clone())
         })
         .collect();
-    let status = Command::new(&real).args(rest).status().map_err(|error| {
-        Error::new(format!("cannot run {}: {error}", real.display()))
-            .with_help("check that it is a program and may be run")
-    })?;
-    Ok(Verdict::Program(status.code().and_then(|code| u8::try_from(code).ok()).unwrap_or(u8::MAX)))
+    let mut output = assemble(&rewritten)?;
+    if let (Some(recording), true) = (recording, rewritten != rest && !output.status.success()) {
+        // The program must not fail because of what was put in.
+        output = assemble(rest)?;
+        if output.status.success() {
+            for kernel in &kernels {
+                refuse(&recording.folder, kernel, "ptxas refused the rewritten PTX");
+            }
+        }
+    }
+    let written = io::stdout().write_all(&output.stdout);
+    written
+        .and_then(|()| io::stderr().write_all(&output.stderr))
+        .map_err(|error| Error::new(format!("cannot pass on what ptxas said: {error}")))?;
+    let code = output.status.code().and_then(|code| u8::try_from(code).ok());
+    Ok(Verdict::Program(code.unwrap_or(u8::MAX)))
 }
 
-/// The file with the rewritten text of a file of PTX. `None` if it is none, or stays as it is.
-fn rewrite(folder: &Path, input: &Path) -> Option<PathBuf> {
+/// The file with the rewritten text of a file of PTX, and the kernels that record. `None` if it is none, or stays as
+/// it is.
+fn rewrite(recording: &Recording, input: &Path) -> Option<(PathBuf, Vec<String>)> {
     let ptx = fs::read_to_string(input).ok().filter(|text| text.contains(".version"))?;
-    let settings = fs::read_to_string(folder.join(SETTINGS_FILE)).ok()?;
-    let settings = Settings::from_text(&settings)?;
-    let filter = regex_lite::Regex::new(&settings.kernel).ok()?;
-    let mut options = Options::default();
-    options.budget = settings.budget;
-    options.auto = settings.auto;
-    options.regions = settings.regions.iter().filter_map(|it| it.parse().ok()).collect();
-    options.kernels = profiler_ptx::kernel_names(&ptx);
-    options.kernels.retain(|name| filter.is_match(name));
-    if options.kernels.is_empty() {
-        return None;
-    }
-    match profiler_ptx::instrument(&ptx, &options) {
+    match recording.rewrite(&ptx) {
         Ok(out) => {
-            for kernel in &out.kernels {
-                if let Some(reason) = &kernel.reason {
-                    refuse(folder, &kernel.name, reason);
-                }
+            let out = out?;
+            let (refused, recorded): (Vec<_>, Vec<_>) =
+                out.kernels.into_iter().partition(|kernel| kernel.reason.is_some());
+            for kernel in &refused {
+                refuse(&recording.folder, &kernel.name, kernel.reason.as_deref().unwrap_or(""));
             }
-            let path = folder.join(MODULES).join(format!("{:016x}.ptx", out.hash));
-            fs::write(&path, out.text).ok()?;
-            Some(path)
+            let file = recording.keep(out.hash, &out.text).ok()?;
+            Some((file, recorded.into_iter().map(|kernel| kernel.name).collect()))
         }
         Err(error) => {
-            for kernel in &options.kernels {
-                refuse(folder, kernel, &error.to_string());
+            let names = profiler_ptx::kernel_names(&ptx).into_iter();
+            for kernel in names.filter(|name| recording.takes(name)) {
+                refuse(&recording.folder, &kernel, &error.to_string());
             }
             None
         }

@@ -1,6 +1,6 @@
 //! What a process left, as captures.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
@@ -11,7 +11,7 @@ use profiler_wire::descriptor::{Descriptor, FLAG_CLAIMED, Lost};
 use profiler_wire::header::{self, ExitHeader};
 use profiler_wire::record::UNIT_BYTES;
 use profiler_wire::site::SiteKind;
-use profiler_wire::spool::{Entries, Entry, Launch, Records};
+use profiler_wire::spool::{Entries, Entry, Launch, Records, module_file};
 
 /// What a process did.
 #[derive(Debug)]
@@ -41,9 +41,9 @@ pub(crate) struct Kernel {
 }
 
 impl Kernel {
-    /// The names of its regions, by its module in the folder of modules.
-    pub(crate) fn regions(&self, modules: &Path) -> Vec<String> {
-        let table = self.hash.and_then(|hash| sites_of(modules, hash)).unwrap_or_default();
+    /// The names of its regions, by its module in the folder of the recording.
+    pub(crate) fn regions(&self, folder: &Path) -> Vec<String> {
+        let table = self.hash.and_then(|hash| sites_of(folder, hash)).unwrap_or_default();
         let own = table.sites().iter().skip_while(|site| site.name != self.name).skip(1);
         // The regions of a kernel come after it.
         let regions = own.take_while(|site| site.kind != SiteKind::Kernel);
@@ -52,8 +52,8 @@ impl Kernel {
 }
 
 /// The sites of a module.
-fn sites_of(modules: &Path, hash: u64) -> Option<SiteTable> {
-    let text = fs::read_to_string(modules.join(format!("{hash:016x}.ptx"))).ok()?;
+fn sites_of(folder: &Path, hash: u64) -> Option<SiteTable> {
+    let text = fs::read_to_string(folder.join(module_file(hash))).ok()?;
     SiteTable::from_ptx(&text).ok()
 }
 
@@ -63,11 +63,10 @@ struct Module {
 }
 
 impl Recording {
-    /// Reads what a process left; `modules` is the folder of rewritten modules. `None` if it launched nothing.
-    pub(crate) fn of(process: u32, bytes: &[u8], modules: &Path) -> Option<Self> {
+    /// Reads what a process left in the folder of a recording. `None` if it launched nothing.
+    pub(crate) fn of(process: u32, bytes: &[u8], folder: &Path) -> Option<Self> {
         let (mut devices, mut found, mut kernels) = (Vec::new(), Vec::new(), Vec::<Kernel>::new());
         let (mut launches, mut records) = (Vec::new(), Vec::new());
-        let mut device_of_kernel = HashMap::new();
         for entry in Entries::of(bytes)? {
             match entry {
                 Entry::Device { name, capability, sm_count, driver } => devices.push(DeviceInfo {
@@ -81,9 +80,6 @@ impl Recording {
                 Entry::Module { device, hash } => found.push(Module { device, hash }),
                 Entry::Kernel { name } => kernels.push(Kernel { name, ..Kernel::default() }),
                 Entry::Attached { kernel, module, reason } => {
-                    if let Some(module) = found.get(module as usize) {
-                        device_of_kernel.insert(kernel, module.device);
-                    }
                     if let Some(kernel) = kernels.get_mut(kernel as usize) {
                         kernel.hash = found.get(module as usize).map(|module| module.hash);
                         kernel.records |= reason.is_empty();
@@ -108,13 +104,10 @@ impl Recording {
                 found.get(module as usize).is_some_and(|module| module.device == index)
             };
             let here: Vec<&Records> = records.iter().filter(|it| is_here(it.module)).collect();
-            let of_kernel = |launch: &&Launch| {
-                device_of_kernel.get(&launch.kernel).copied().unwrap_or(0) == index
-            };
             Capture {
                 device,
-                modules: merged(&here, &found, modules),
-                host: shown(launches.iter().filter(of_kernel), &kernels),
+                modules: merged(&here, &found, folder),
+                host: shown(launches.iter().filter(|launch| launch.device == index), &kernels),
                 ..Capture::default()
             }
         });
@@ -188,11 +181,8 @@ fn one(sites: SiteTable, group: &[&Records]) -> ModuleCapture {
 /// Whether a warp made more records than there was memory for.
 fn has_losses(records: &Records, limit: u32) -> bool {
     records.headers.chunks_exact(header::BYTES).any(|bytes| {
-        let mut words = [0; header::WORDS];
-        for (word, bytes) in words.iter_mut().zip(bytes.as_chunks().0) {
-            *word = u64::from_le_bytes(*bytes);
-        }
-        ExitHeader::unpack(&words).is_none_or(|exit| exit.units.saturating_mul(UNIT_BYTES) > limit)
+        ExitHeader::unpack(&header::words(bytes))
+            .is_none_or(|exit| exit.units.saturating_mul(UNIT_BYTES) > limit)
     })
 }
 

@@ -7,15 +7,11 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use profiler_wire::spool::{MODULES, SETTINGS_FILE, Settings};
+use profiler_wire::spool::{DRIVER_VARIABLE, FOLDER_VARIABLE, MODULES, SETTINGS_FILE, Settings};
 use tempfile::TempDir;
 
 use crate::exit::Error;
 
-/// Names the folder to programs.
-pub(crate) const SETTINGS: &str = "PROFILER_RECORD";
-/// Names the driver's file to the library.
-const DRIVER: &str = "PROFILER_DRIVER";
 /// Kernels that could not be rewritten, by the stand-in for ptxas.
 const REFUSED: &str = "refused";
 
@@ -71,9 +67,9 @@ impl Folder {
         self.path("libcuda.so.1")
     }
 
-    /// The folder of rewritten modules.
-    pub(crate) fn modules(&self) -> PathBuf {
-        self.path(MODULES)
+    /// Where it is.
+    pub(crate) fn root(&self) -> &Path {
+        self.folder.path()
     }
 
     /// Lets a program record.
@@ -87,7 +83,7 @@ impl Folder {
             }
             all
         };
-        command.env(SETTINGS, self.folder.path()).env(DRIVER, &self.driver);
+        command.env(FOLDER_VARIABLE, self.folder.path()).env(DRIVER_VARIABLE, &self.driver);
         command.env("LD_PRELOAD", joined(self.library().into_os_string(), "LD_PRELOAD", ":"));
         command.env("PATH", joined(bin.clone().into_os_string(), "PATH", ":"));
         for (variable, ptxas) in

@@ -38,12 +38,11 @@ pub(crate) fn run(
         Some(folder) => folder.prepare(&mut command),
         None => console.note("no CUDA driver on this machine: the program runs as it is"),
     }
-    let child = command.spawn().map_err(|error| {
+    let mut child = command.spawn().map_err(|error| {
         Error::new(format!("cannot run {}: {error}", program.to_string_lossy()))
             .with_help("give the program and its arguments after `--`")
     })?;
     pass_signals(&child);
-    let mut child = child;
     let status = child
         .wait()
         .map_err(|error| Error::new(format!("cannot wait for the program: {error}")))?;

@@ -61,7 +61,7 @@ pub(crate) fn write(
 pub(crate) fn list(
     recordings: &[Recording],
     refused: &[(String, String)],
-    modules: &Path,
+    folder: &Path,
     console: &Console,
 ) {
     let mut kernels: BTreeMap<&str, (&Kernel, u64)> = BTreeMap::new();
@@ -77,7 +77,7 @@ pub(crate) fn list(
         let lines = match (reason, kernel.records) {
             (Some(reason), _) => vec![format!("not recorded: {reason}")],
             (None, false) => vec![format!("not recorded: {}", kernel.reason)],
-            (None, true) => kernel.regions(modules),
+            (None, true) => kernel.regions(folder),
         };
         for line in lines {
             let _ = writeln!(text, "    {line}");
@@ -158,12 +158,12 @@ fn longest(text: &mut String, mut rows: Vec<(&&str, &Row)>) {
     rows.sort_by_key(|(_, row)| std::cmp::Reverse(row.total()));
     let more = rows.len().saturating_sub(NAMED);
     for (name, row) in rows.into_iter().take(NAMED) {
-        let mut name: String = name.chars().take(60).collect();
-        if name.len() == 60 {
-            name.push('…');
+        let mut shown: String = name.chars().take(60).collect();
+        if shown.len() < name.len() {
+            shown.push('…');
         }
         let es = if row.launches == 1 { "" } else { "es" };
-        let _ = write!(text, "  {name}: {} launch{es}", row.launches);
+        let _ = write!(text, "  {shown}: {} launch{es}", row.launches);
         if row.recorded > 0 {
             let _ = write!(text, ", {} recorded", row.recorded);
         }

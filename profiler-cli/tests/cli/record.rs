@@ -244,3 +244,39 @@ fn a_launch_that_becomes_a_part_of_a_graph_is_left_alone() {
     let before = log.split("switch").next().expect("a part");
     assert_eq!(before.matches("cuLaunchKernel turns").count(), 3, "{log}");
 }
+
+#[test]
+fn graphs_record_when_they_are_launched() {
+    let bench = Bench::new();
+    // The function at the graph's own handle is another one.
+    let capture = "module=wait.ptx kernel=turns stream capture launch=2 captured drain";
+    let ran = bench.client("", &format!("{capture} graph=5 launch=3"));
+    assert!(ran.stderr.contains("  (CUDA graph): 5 launches, 3 recorded,"), "{}", ran.stderr);
+    assert!(ran.stderr.contains("  turns: 3 launches, 2 recorded,"), "{}", ran.stderr);
+    // Two kernels of each of three graphs, and two launches by themselves.
+    assert_eq!(bench.launches("profile.capture"), of("turns", 8, 8, 24));
+    let log = bench.log();
+    let recorded = |line: &&str| line.starts_with("cuGraphLaunch") && line.ends_with(" warps 8");
+    assert_eq!(log.lines().filter(recorded).count(), 6, "{log}");
+}
+
+#[test]
+fn losses_in_several_streams_are_counted_exactly() {
+    let bench = Bench::new();
+    // Of 128 warps some find memory, in streams that take turns.
+    let streams = "stream launch=2 ".repeat(6);
+    let does = format!("module=wait.ptx kernel=turns grid=64 drain {streams}");
+    bench.client("--every 1 --memory 1M", &does);
+    let log = bench.log();
+    let lines: Vec<_> = log.lines().collect();
+    let on = lines.windows(2).filter(|pair| pair[0].starts_with("switch 1"));
+    let (mut recorded, mut lost) = (0, 0);
+    for pair in on {
+        let (_, warps) = pair[1].rsplit_once(' ').expect("a number at the end");
+        let warps: u64 = warps.parse().expect("a number");
+        (recorded, lost) = (recorded + 3 * warps, lost + 3 * (128 - warps));
+    }
+    let info = bench.0.run("info profile.capture --format json").json();
+    assert!(lost > 0 && recorded > 0, "{log}");
+    assert_eq!((&info["recorded"], &info["lost"]), (&recorded.into(), &lost.into()), "{info:#}");
+}

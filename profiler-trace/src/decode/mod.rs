@@ -173,7 +173,7 @@ fn read_slots(
         trace.diagnostics.note(Kind::TruncatedCapture, Some(place));
     }
     for (slot, bytes) in (0..descriptor.slot_count).zip(whole) {
-        let words = words_of(bytes);
+        let words = header::words(bytes);
         if words == [0; header::WORDS] {
             continue;
         }
@@ -222,14 +222,6 @@ fn lane_counts(module: &ModuleCapture, slot: u32, lane: usize) -> Option<(u32, u
     let at = (slot as usize * 32 + lane) * 8;
     let bytes = module.lane_counts.get(at..)?.first_chunk::<8>()?;
     Some(unpack_counts(u64::from_le_bytes(*bytes)))
-}
-
-fn words_of(bytes: &[u8; header::BYTES]) -> [u64; header::WORDS] {
-    let mut words = [0; header::WORDS];
-    for (word, bytes) in words.iter_mut().zip(bytes.as_chunks::<8>().0) {
-        *word = u64::from_le_bytes(*bytes);
-    }
-    words
 }
 
 /// Reports what warps without a slot and lanes without a buffer lost.

@@ -7,6 +7,8 @@
 //! | `unload` | unloads what was loaded last |
 //! | `stream` | makes a stream, for the launches to come |
 //! | `capture`, `captured` | begins and ends the capture of the stream |
+//! | `graph=N` | launches so often what was captured last |
+//! | `function` | takes the function of the kernel of a library |
 //! | `grid=N`, `block=N`, `regions=N` | shape the launches to come |
 //! | `by=WAY` | launches by `dlsym`, `table`, `per-thread` or `ex` |
 //! | `drain` | lets every launch to come be followed by a release of the context, which others retain |
@@ -42,6 +44,8 @@ macro_rules! call {
 /// `CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION`, and any other attribute.
 const OVERLAP: u64 = 6;
 const OTHER: u64 = 8;
+/// The handle of the only graph that there is.
+const GRAPH: usize = 16;
 
 /// `CUlaunchConfig` of cuda.h. An attribute is a number and a value of 64 bytes.
 #[repr(C)]
@@ -135,6 +139,11 @@ impl Client {
             };
             call!(launch, kernel, grid, 1, 1, block, 1, 1, 0, stream, parameters, 0);
         }
+        self.release();
+    }
+
+    /// Lets the records be copied, if that is to follow each launch.
+    fn release(&self) {
         if self.drains {
             self.retain();
             call!(self.named(c"cuDevicePrimaryCtxRelease_v2"), 0);
@@ -212,6 +221,14 @@ fn main() {
             "stream" => client.stream(),
             "capture" => call!(client.named(c"cuStreamBeginCapture_v2"), client.stream, 0),
             "captured" => call!(client.named(c"cuStreamEndCapture"), client.stream, 0),
+            "graph" => (0..number).for_each(|_| {
+                call!(client.named(c"cuGraphLaunch"), GRAPH, client.stream);
+                client.release();
+            }),
+            "function" => {
+                let kernel = client.kernel;
+                call!(client.named(c"cuKernelGetFunction"), &raw mut client.kernel, kernel);
+            }
             "grid" => client.grid = number,
             "block" => client.block = number,
             "regions" => client.regions = number,

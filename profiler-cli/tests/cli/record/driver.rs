@@ -46,6 +46,8 @@ struct Gpu {
     retained: u32,
     /// The stream that is being captured, or 0.
     capturing: Handle,
+    /// What was captured last: a module, a kernel, its shape and its regions.
+    graph: Vec<(Handle, String, [u64; 2], u64)>,
     ns: u64,
     launches: u64,
 }
@@ -230,9 +232,12 @@ impl Gpu {
         // SAFETY: the caller's.
         let regions = unsafe { parameters.add(1).read().cast::<u32>().read() };
         let threads = |it: Dim3| it.iter().map(|it| u64::from(*it)).product();
-        let warps = match self.is_capturing(stream) {
-            true => 0,
-            false => self.run(module, &name, [grid, block].map(threads), regions.into())?,
+        let shape = [grid, block].map(threads);
+        let warps = if self.is_capturing(stream) {
+            self.graph.push((module, name.to_string(), shape, regions.into()));
+            0
+        } else {
+            self.run(module, &name, shape, regions.into())?
         };
         log(&format!("{how} {name} stream {stream} warps {warps}"));
         Ok(())
@@ -359,11 +364,18 @@ functions! { gpu:
     cuStreamGetCtx(stream: Handle, context: *mut Handle) { *context = gpu.stream(stream)?.1 }
     cuStreamIsCapturing(stream: Handle, status: *mut c_int) { *status = gpu.is_capturing(stream).into() }
     cuStreamIsCapturing_ptsz(stream: Handle, status: *mut c_int) { *status = gpu.is_capturing(stream).into() }
-    cuStreamBeginCapture_v2(stream: Handle, _mode: c_int) { gpu.capturing = stream }
+    cuStreamBeginCapture_v2(stream: Handle, _mode: c_int) { (gpu.capturing, gpu.graph) = (stream, Vec::new()) }
     cuStreamEndCapture(stream: Handle, _graph: *mut Handle) { gpu.capturing = 0 }
+    cuGraphLaunch(_graph: Handle, stream: Handle) {
+        for (module, name, shape, regions) in gpu.graph.clone() {
+            let warps = gpu.run(module, &name, shape, regions)?;
+            log(&format!("cuGraphLaunch {name} stream {stream} warps {warps}"))
+        }
+    }
     cuThreadExchangeStreamCaptureMode(_mode: *mut c_int) {}
     cuMemAlloc_v2(address: *mut u64, bytes: usize) { *address = gpu.allocate(bytes) }
-    cuMemHostAlloc(address: *mut u64, bytes: usize, _flags: c_uint) { *address = gpu.allocate(bytes) }
+    cuMemHostRegister_v2(start: u64, bytes: usize, _flags: c_uint) { gpu.memory.push((start, bytes)) }
+    cuMemHostGetDevicePointer_v2(address: *mut u64, start: u64, _flags: c_uint) { *address = start }
     cuMemGetInfo_v2(free: *mut usize, total: *mut usize) { (*free, *total) = (8 << 30, 16 << 30) }
     cuMemcpyDtoHAsync_v2(to: *mut u8, from: u64, bytes: usize, _stream: Handle) {
         to.copy_from(gpu.at(from, bytes)?, bytes)

@@ -81,20 +81,25 @@ fn ptx_is_found_in_fatbins_and_in_what_was_rewritten_before() {
 #[test]
 fn a_module_may_be_unloaded_and_another_takes_its_handle() {
     let bench = Bench::new();
-    for kind in ["module", "library"] {
-        let load = format!("{kind}=wait.ptx kernel=turns drain");
+    for (kind, function) in [("module", ""), ("library", ""), ("library", " function")] {
+        let load = format!("{kind}=wait.ptx kernel=turns{function} drain");
         let again = format!("{load} launch=3 unload {load} launch=4");
         let ran = bench.client("", &again);
         assert!(ran.stderr.contains("  turns: 7 launches, 5 recorded,"), "{}", ran.stderr);
         assert_eq!(bench.launches("profile.capture"), of("turns", 5, 8, 24));
-        let other = format!("{load} launch=3 unload {kind}=two.ptx kernel=other launch=1");
+        let other =
+            format!("{load} launch=3 unload {kind}=two.ptx kernel=other{function} launch=1");
         bench.client("", &other);
         let launches = [of("turns", 2, 8, 24), of("other", 1, 8, 24)].concat();
         assert_eq!(bench.launches("profile.capture"), launches);
         // Its records are copied even if it goes at once.
-        let load = format!("{kind}=wait.ptx kernel=turns launch=1 unload");
+        let load = format!("{kind}=wait.ptx kernel=turns{function} launch=1 unload");
         bench.client("", &format!("{load} {load} {load}"));
         assert_eq!(bench.launches("profile.capture"), of("turns", 3, 8, 24));
+        // One that is left out is forgotten like others.
+        let two = format!("{kind}=two.ptx kernel=other{function} drain launch=1 unload");
+        let ran = bench.client("--kernel turns", &format!("{two} {load}"));
+        assert!(ran.stderr.contains("  turns: 1 launch, 1 recorded,"), "{}", ran.stderr);
     }
 }
 
@@ -152,6 +157,14 @@ fn ptxas_is_given_rewritten_ptx() {
     assert_eq!(ran.code, Some(6), "{}", ran.stderr);
     let rewritten = String::from_utf8(bench.0.bytes("input.ptx")).expect("UTF-8");
     assert_eq!(rewritten.matches(".reg .b64 %profiler_begin").count(), 1, "{rewritten}");
+    // What it refuses is compiled as it was.
+    let name = "path/ptxas-blackwell";
+    script(&bench.0, name, &format!("grep -q __profiler \"$3\" && exit 1\n{PTXAS}"));
+    let ran = bench.run("-- ./compile", &[("PATH", path.as_str())]);
+    assert_eq!(ran.code, Some(6), "{}", ran.stderr);
+    assert!(ran.stderr.contains("(ptxas refused the rewritten PTX)"), "{}", ran.stderr);
+    assert!(bench.0.bytes("arguments").ends_with(b"-v\nwait.ptx\n-o\nout.cubin\n"));
+    script(&bench.0, name, PTXAS);
     // Its exit status, and its arguments where none is PTX.
     let ran = bench.run("-- ptxas --version wait.none", &[("PATH", &path)]);
     assert_eq!(ran.code, Some(3), "{}", ran.stderr);
