@@ -12,6 +12,8 @@ pub(crate) type Code = c_int;
 pub(crate) type Handle = *mut c_void;
 
 pub(crate) const SUCCESS: Code = 0;
+/// `CUDA_ERROR_NOT_FOUND`.
+pub(crate) const NOT_FOUND: Code = 500;
 
 macro_rules! functions {
     ($(fn $name:ident = $index:ident($($argument:ident: $type:ty),* $(,)?);)*) => {
@@ -55,11 +57,13 @@ functions! {
     fn stream_is_capturing = CUSTREAMISCAPTURING(stream: Handle, status: *mut c_int);
     fn stream_is_capturing_ptsz = CUSTREAMISCAPTURING_PTSZ(stream: Handle, status: *mut c_int);
     fn exchange_capture_mode = CUTHREADEXCHANGESTREAMCAPTUREMODE(mode: *mut c_int);
+    fn func_get_attribute = CUFUNCGETATTRIBUTE(value: *mut c_int, attribute: c_int, function: Handle);
     fn func_get_module = CUFUNCGETMODULE(module: *mut Handle, function: Handle);
     fn func_get_name = CUFUNCGETNAME(name: *mut *const c_char, function: Handle);
     fn kernel_get_function = CUKERNELGETFUNCTION(function: *mut Handle, kernel: Handle);
     fn kernel_get_name = CUKERNELGETNAME(name: *mut *const c_char, kernel: Handle);
     fn kernel_get_library = CUKERNELGETLIBRARY(library: *mut Handle, kernel: Handle);
+    fn module_get_function = CUMODULEGETFUNCTION(function: *mut Handle, module: Handle, name: *const c_char);
     fn module_get_global = CUMODULEGETGLOBAL_V2(address: *mut u64, bytes: *mut usize, module: Handle, name: *const c_char);
     fn module_load = CUMODULELOAD(module: *mut Handle, path: *const c_char);
     fn module_load_data = CUMODULELOADDATA(module: *mut Handle, image: *const c_void);

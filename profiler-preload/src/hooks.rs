@@ -7,12 +7,13 @@ use std::ffi::{CStr, OsStr, c_char, c_int, c_uint, c_void};
 use std::os::unix::ffi::OsStrExt as _;
 use std::sync::atomic::Ordering;
 
+use crate::drain;
 use crate::driver::{
     self, Code, Handle, LaunchAttribute, LaunchConfig, PROGRAMMATIC_SERIALIZATION, SUCCESS,
 };
+use crate::image::{self, Kind};
 use crate::plan::{CAPTURES, Call, launch, launch_graph};
 use crate::session::{self, guarded, lock};
-use crate::{drain, image};
 
 /// The first version in which `cuGetProcAddress` has five parameters.
 const PROC_ADDRESS_V2: c_int = 12_000;
@@ -115,34 +116,57 @@ unsafe extern "C" fn cuGetProcAddress_v2(
     }
 }
 
+/// The values of the compiler's options as the program gave them: the driver writes how long its log is over how much
+/// room there is for it.
+struct OptionValues {
+    values: *mut *mut c_void,
+    given: Vec<*mut c_void>,
+}
+
+impl OptionValues {
+    /// # Safety
+    ///
+    /// `values` must be null or have `count` values, for as long as this lives.
+    unsafe fn of(values: *mut *mut c_void, count: c_uint) -> Self {
+        let count = if values.is_null() { 0 } else { count as usize };
+        // SAFETY: the caller's.
+        let given = (0..count).map(|index| unsafe { *values.add(index) }).collect();
+        Self { values, given }
+    }
+
+    fn put_back(&self) {
+        for (index, value) in self.given.iter().enumerate() {
+            // SAFETY: that of `of`.
+            unsafe { *self.values.add(index) = *value };
+        }
+    }
+}
+
 #[unsafe(no_mangle)]
 unsafe extern "C" fn cuModuleLoad(module: *mut Handle, path: *const c_char) -> Code {
     // SAFETY: the caller's.
     unsafe {
-        match file(path) {
-            None => driver::module_load(module, path),
-            Some(bytes) => {
-                image::load(
-                    bytes.as_ptr().cast(),
-                    |image| {
-                        // What is not rewritten is loaded from the file.
-                        if std::ptr::eq(image, bytes.as_ptr().cast()) {
-                            driver::module_load(module, path)
-                        } else {
-                            driver::module_load_data(module, image)
-                        }
-                    },
-                    || *module,
-                )
+        let Some(bytes) = file(path) else { return driver::module_load(module, path) };
+        let file = bytes.as_ptr().cast();
+        image::load(file, Kind::Module, module, |module, image| {
+            // What is not rewritten is loaded from the file.
+            if std::ptr::eq(image, file) {
+                driver::module_load(module, path)
+            } else {
+                driver::module_load_data(module, image)
             }
-        }
+        })
     }
 }
 
 #[unsafe(no_mangle)]
 unsafe extern "C" fn cuModuleLoadData(module: *mut Handle, image: *const c_void) -> Code {
     // SAFETY: the caller's.
-    unsafe { image::load(image, |image| driver::module_load_data(module, image), || *module) }
+    unsafe {
+        image::load(image, Kind::Module, module, |module, image| {
+            driver::module_load_data(module, image)
+        })
+    }
 }
 
 #[unsafe(no_mangle)]
@@ -155,8 +179,11 @@ unsafe extern "C" fn cuModuleLoadDataEx(
 ) -> Code {
     // SAFETY: the caller's.
     unsafe {
-        let load = |image| driver::module_load_data_ex(module, image, count, options, values);
-        image::load(image, load, || *module)
+        let given = OptionValues::of(values, count);
+        image::load(image, Kind::Module, module, |module, image| {
+            given.put_back();
+            driver::module_load_data_ex(module, image, count, options, values)
+        })
     }
 }
 
@@ -164,14 +191,13 @@ unsafe extern "C" fn cuModuleLoadDataEx(
 unsafe extern "C" fn cuModuleLoadFatBinary(module: *mut Handle, fatbin: *const c_void) -> Code {
     // SAFETY: the caller's.
     unsafe {
-        let load = |image| {
+        image::load(fatbin, Kind::Module, module, |module, image| {
             if std::ptr::eq(image, fatbin) {
                 driver::module_load_fat_binary(module, image)
             } else {
                 driver::module_load_data(module, image)
             }
-        };
-        image::load(fatbin, load, || *module)
+        })
     }
 }
 
@@ -195,12 +221,13 @@ unsafe extern "C" fn cuLibraryLoadData(
 ) -> Code {
     // SAFETY: the caller's.
     unsafe {
-        let load = |code| {
+        let given = OptionValues::of(jit_values, jit_count);
+        image::load(code, Kind::Library, library, |library, code| {
+            given.put_back();
             driver::library_load_data(
                 library, code, jit, jit_values, jit_count, options, values, count,
             )
-        };
-        image::load(code, load, || *library)
+        })
     }
 }
 
@@ -217,22 +244,23 @@ unsafe extern "C" fn cuLibraryLoadFromFile(
 ) -> Code {
     // SAFETY: the caller's.
     unsafe {
-        let as_it_is = || {
+        let as_it_is = |library| {
             driver::library_load_from_file(
                 library, path, jit, jit_values, jit_count, options, values, count,
             )
         };
-        let Some(bytes) = file(path) else { return as_it_is() };
-        let load = |image| {
-            if std::ptr::eq(image, bytes.as_ptr().cast()) {
-                as_it_is()
+        let Some(bytes) = file(path) else { return as_it_is(library) };
+        let (file, given) = (bytes.as_ptr().cast(), OptionValues::of(jit_values, jit_count));
+        image::load(file, Kind::Library, library, |library, image| {
+            given.put_back();
+            if std::ptr::eq(image, file) {
+                as_it_is(library)
             } else {
                 driver::library_load_data(
                     library, image, jit, jit_values, jit_count, options, values, count,
                 )
             }
-        };
-        image::load(bytes.as_ptr().cast(), load, || *library)
+        })
     }
 }
 

@@ -1,6 +1,6 @@
 //! Images that the program loads: PTX is rewritten on its way to the driver.
 
-use std::ffi::{CStr, CString, c_void};
+use std::ffi::{CStr, CString, c_int, c_void};
 use std::ptr;
 
 use profiler_ptx::{ImageError, Recording};
@@ -17,49 +17,144 @@ const FATBIN_HEADER_BYTES: usize = 16;
 pub(crate) const ELF_HEADER_BYTES: usize = 64;
 const ELF: u32 = u32::from_le_bytes(*b"\x7fELF");
 
-/// Loads an image, rewritten if it is PTX that is to record. `load` loads what it is given, `handle` gives the
-/// handle that was loaded.
+/// What an image is loaded as.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Kind {
+    Module,
+    Library,
+}
+
+/// The most threads that a block can have.
+const THREADS_MAX: u32 = 1024;
+/// `CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK`.
+const MAX_THREADS_PER_BLOCK: c_int = 0;
+
+/// Loads an image, rewritten if it is PTX that is to record. `load` loads what it is given.
 ///
 /// # Safety
 ///
-/// `image` must be what the driver takes for one.
+/// `image` must be what the driver takes for one, and `loaded` null or the program's place for a handle.
 pub(crate) unsafe fn load(
     image: *const c_void,
-    mut load: impl FnMut(*const c_void) -> Code,
-    handle: impl FnOnce() -> Handle,
+    kind: Kind,
+    loaded: *mut Handle,
+    load: impl Fn(*mut Handle, *const c_void) -> Code,
 ) -> Code {
-    let Some(session) = session::get() else { return load(image) };
+    let Some(session) = session::get().filter(|_| !loaded.is_null()) else {
+        return load(loaded, image);
+    };
     // Other threads go on launching meanwhile.
     let recording = lock(session).recording.clone();
-    // SAFETY: the caller's.
-    let prepared = guarded(|| prepare(&recording, unsafe { bytes_of(image) }));
-    let prepared = prepared.unwrap_or_default();
-    let mut known = prepared.image;
-    let code = match &prepared.text {
-        None => load(image),
-        Some(text) => match load(text.as_ptr().cast()) {
-            SUCCESS => SUCCESS,
-            code => {
-                known.reason = Some(format!("the driver refused the rewritten PTX (error {code})"));
-                load(image)
-            }
-        },
+    let prepared = |threads: &[(String, u32)]| {
+        // SAFETY: the caller's.
+        guarded(|| prepare(&recording, unsafe { bytes_of(image) }, threads)).unwrap_or_default()
+    };
+    let one = |image: *const c_void| {
+        let mut handle = ptr::null_mut();
+        match load(&raw mut handle, image) {
+            SUCCESS => Ok(handle),
+            code => Err(code),
+        }
+    };
+    let rewritten = |it: &Prepared| it.text.as_ref().map(|text| one(text.as_ptr().cast()));
+    let mut it = prepared(&[]);
+    let mut result = rewritten(&it);
+    if let Some(Ok(handle)) = result {
+        let narrower = narrower(kind, handle, &it.kernels, || one(image).ok());
+        if !narrower.is_empty() {
+            kind.unload(handle);
+            it = prepared(&narrower);
+            result = rewritten(&it);
+        }
+    }
+    let code = match result {
+        None => load(loaded, image),
+        Some(Ok(handle)) => {
+            // SAFETY: the caller's: it is not null.
+            unsafe { *loaded = handle };
+            SUCCESS
+        }
+        Some(Err(code)) => {
+            let reason = format!("the driver refused the rewritten PTX (error {code})");
+            it.image.reason = Some(reason);
+            load(loaded, image)
+        }
     };
     if code == SUCCESS {
-        guarded(|| lock(session).loaded(handle(), known));
+        // SAFETY: the driver, or this function, has written the handle.
+        guarded(|| lock(session).loaded(unsafe { *loaded }, it.image));
     }
     code
+}
+
+/// The kernels whose blocks could have more threads before they were rewritten, as they took fewer registers, and how
+/// many.
+fn narrower(
+    kind: Kind,
+    rewritten: Handle,
+    kernels: &[String],
+    load: impl FnOnce() -> Option<Handle>,
+) -> Vec<(String, u32)> {
+    let threads = |handle| kernels.iter().map(move |kernel| kind.threads(handle, kernel));
+    if threads(rewritten).all(|threads| threads == THREADS_MAX) {
+        return Vec::new();
+    }
+    let Some(original) = load() else { return Vec::new() };
+    let pairs = threads(rewritten).zip(threads(original)).zip(kernels);
+    let narrower = pairs.filter(|((with, without), _)| with < without);
+    let narrower = narrower.map(|((_, without), kernel)| (kernel.clone(), without)).collect();
+    kind.unload(original);
+    narrower
+}
+
+impl Kind {
+    /// How many threads a block of a kernel can have; the most if the driver does not say it.
+    fn threads(self, handle: Handle, kernel: &str) -> u32 {
+        let mut threads = 0;
+        let known = CString::new(kernel).ok().and_then(|name| {
+            // SAFETY: the handle was just loaded, the name is a string, and the pointers are to live variables.
+            let function = driver::handle(|function| unsafe {
+                match self {
+                    Self::Module => driver::module_get_function(function, handle, name.as_ptr()),
+                    Self::Library => match driver::handle(|kernel| {
+                        driver::library_get_kernel(kernel, handle, name.as_ptr())
+                    }) {
+                        Some(kernel) => driver::kernel_get_function(function, kernel),
+                        None => return driver::NOT_FOUND,
+                    },
+                }
+            })?;
+            // SAFETY: as above.
+            let code = unsafe {
+                driver::func_get_attribute(&raw mut threads, MAX_THREADS_PER_BLOCK, function)
+            };
+            u32::try_from(threads).ok().filter(|_| code == SUCCESS)
+        });
+        known.unwrap_or(THREADS_MAX)
+    }
+
+    fn unload(self, handle: Handle) {
+        // SAFETY: nobody but this library has the handle.
+        unsafe {
+            match self {
+                Self::Module => driver::module_unload(handle),
+                Self::Library => driver::library_unload(handle),
+            }
+        };
+    }
 }
 
 /// What is loaded in the place of an image.
 #[derive(Debug, Default)]
 struct Prepared {
     text: Option<CString>,
+    /// The kernels that were rewritten.
+    kernels: Vec<String>,
     image: Image,
 }
 
 /// What is loaded in the place of an image of these bytes.
-fn prepare(recording: &Recording, bytes: Option<&[u8]>) -> Prepared {
+fn prepare(recording: &Recording, bytes: Option<&[u8]>, threads: &[(String, u32)]) -> Prepared {
     let Some(bytes) = bytes else {
         return Prepared::refused("its image is of a kind that is not known".to_owned());
     };
@@ -70,15 +165,17 @@ fn prepare(recording: &Recording, bytes: Option<&[u8]>) -> Prepared {
     if ptx.contains(DESCRIPTOR_PREFIX) {
         let hash = fnv1a(ptx.as_bytes());
         let hash = recording.keep(hash, &ptx).map_or(0, |_| hash);
-        return Prepared { text: None, image: Image { hash, reason: None } };
+        return Prepared { image: Image { hash, reason: None }, ..Prepared::default() };
     }
-    match recording.rewrite(&ptx) {
+    match recording.rewrite(&ptx, threads) {
         Ok(None) => Prepared::default(),
         Ok(Some(out)) => {
             let reason = out.kernels.iter().find_map(|kernel| kernel.reason.clone());
             let is_kept = recording.keep(out.hash, &out.text).is_ok();
             let text = CString::new(out.text).ok().filter(|_| is_kept);
-            Prepared { text, image: Image { hash: 0, reason } }
+            let kernels = out.kernels.into_iter().filter(|kernel| kernel.reason.is_none());
+            let kernels = kernels.map(|kernel| kernel.name).collect();
+            Prepared { text, kernels, image: Image { hash: 0, reason } }
         }
         Err(error) => Prepared::refused(error.to_string()),
     }
@@ -86,7 +183,7 @@ fn prepare(recording: &Recording, bytes: Option<&[u8]>) -> Prepared {
 
 impl Prepared {
     fn refused(reason: String) -> Self {
-        Self { text: None, image: Image { hash: 0, reason: Some(reason) } }
+        Self { image: Image { hash: 0, reason: Some(reason) }, ..Self::default() }
     }
 }
 

@@ -15,19 +15,30 @@ pub struct Options {
     pub regions: Vec<Selection>,
     /// Whether to record loops and waits besides, as the budget allows.
     pub auto: bool,
+    /// For how many threads a block the registers of kernels have to suffice, by their names. It holds for kernels
+    /// that do not say it by a directive.
+    pub threads: Vec<(String, u32)>,
     /// Whether to write the text, or to list sites alone.
     pub(crate) writes: bool,
 }
 
 impl Default for Options {
     fn default() -> Self {
-        Self { budget: 0.05, kernels: Vec::new(), regions: Vec::new(), auto: true, writes: true }
+        let (kernels, regions, threads) = (Vec::new(), Vec::new(), Vec::new());
+        Self { budget: 0.05, kernels, regions, auto: true, threads, writes: true }
     }
 }
 
 impl Options {
     pub(crate) fn takes(&self, kernel: &str) -> bool {
         self.kernels.is_empty() || self.kernels.iter().any(|name| name == kernel)
+    }
+
+    /// The directive that keeps a kernel's registers as few as its blocks need, if it has none of its own.
+    pub(crate) fn bound(&self, kernel: &str, directives: &str) -> Option<String> {
+        let has_own = [".maxntid", ".reqntid", ".maxnreg"].iter().any(|it| directives.contains(it));
+        let (_, threads) = self.threads.iter().find(|(name, _)| name == kernel && !has_own)?;
+        Some(format!(".maxntid {threads}, 1, 1\n"))
     }
 }
 

@@ -35,12 +35,16 @@ impl Recording {
         self.filter.is_match(kernel)
     }
 
-    /// Rewrites a module. `None` if none of its kernels is to record.
+    /// Rewrites a module, with [`Options::threads`]. `None` if none of its kernels is to record.
     ///
     /// # Errors
     ///
     /// As of [`instrument`].
-    pub fn rewrite(&self, ptx: &str) -> Result<Option<Instrumented>, Error> {
+    pub fn rewrite(
+        &self,
+        ptx: &str,
+        threads: &[(String, u32)],
+    ) -> Result<Option<Instrumented>, Error> {
         let names = kernel_names(ptx).into_iter();
         // The command has read the regions.
         let regions = self.settings.regions.iter().filter_map(|it| it.parse().ok());
@@ -48,6 +52,7 @@ impl Recording {
             budget: self.settings.budget,
             auto: self.settings.auto,
             regions: regions.collect(),
+            threads: threads.to_vec(),
             kernels: names.filter(|name| self.takes(name)).collect(),
             ..Options::default()
         };

@@ -50,6 +50,9 @@ pub(crate) fn instrument(text: &str, options: &Options) -> Result<Instrumented, 
         entries.extend(kernel.sites.iter().map(region_entry));
         bound = bound.zip(most_records(&graph, &regions)).map(|(a, b)| a.max(b));
         if options.writes {
+            let directives = &text[function.directives.clone()];
+            let bound = options.bound(function.name, directives).unwrap_or_default();
+            edits.insert(function.directives.end, bound);
             edits.kernel(&module, function, &graph, &regions, &runtime, first_id);
         }
         kernels.push(kernel);

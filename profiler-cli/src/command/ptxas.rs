@@ -70,7 +70,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<Verdict, Error> {
 /// it is.
 fn rewrite(recording: &Recording, input: &Path) -> Option<(PathBuf, Vec<String>)> {
     let ptx = fs::read_to_string(input).ok().filter(|text| text.contains(".version"))?;
-    match recording.rewrite(&ptx) {
+    match recording.rewrite(&ptx, &[]) {
         Ok(out) => {
             let out = out?;
             let (refused, recorded): (Vec<_>, Vec<_>) =

@@ -5,6 +5,7 @@
 //! are the same each time. An image is PTX, or PTX after the header of a cubin or a fatbin.
 //!
 //! `FAKE_LOG` names a file for a line of each call that matters. Images with the text of `FAKE_REFUSE` are refused.
+//! Blocks of rewritten kernels can have `FAKE_THREADS` threads only, if the kernel does not ask for more.
 #![allow(non_snake_case, reason = "they are the driver's names")]
 #![allow(unused, reason = "not every function needs all that a macro gives it")]
 
@@ -141,7 +142,13 @@ impl Gpu {
         };
         let is_refused = std::env::var("FAKE_REFUSE").is_ok_and(|part| text.contains(&part));
         let variable = text.split_once("__profiler_descriptor_v1[128] = {");
-        let kind = if variable.is_some() { "rewritten" } else { "original" };
+        let kind = match (variable, text.split_once(".maxntid ")) {
+            (None, _) => "original".to_owned(),
+            (_, None) => "rewritten".to_owned(),
+            (_, Some((_, threads))) => {
+                format!("rewritten for {} threads", &threads[..threads.find(',').unwrap_or(0)])
+            }
+        };
         log(&format!("{name} {kind}{}", if is_refused { ", refused" } else { "" }));
         if is_refused || !text.contains(".version") {
             return Err(INVALID_PTX);
@@ -241,6 +248,18 @@ impl Gpu {
         };
         log(&format!("{how} {name} stream {stream} warps {warps}"));
         Ok(())
+    }
+
+    /// How many threads a block of a function can have.
+    fn threads_of(&self, function: Handle) -> Result<c_int> {
+        let Object::Function { module, .. } = self.get(function)? else {
+            return Err(INVALID_HANDLE);
+        };
+        let Object::Module { text, descriptor } = self.get(module)? else {
+            return Err(INVALID_HANDLE);
+        };
+        let few = std::env::var("FAKE_THREADS").ok().and_then(|few| few.parse().ok());
+        Ok(few.filter(|_| descriptor != 0 && !text.contains(".maxntid")).unwrap_or(768))
     }
 
     /// Does what a rewritten kernel does, and says how many warps recorded.
@@ -419,6 +438,7 @@ functions! { gpu:
         let Object::Kernel { library, .. } = gpu.get(kernel)? else { return Err(INVALID_HANDLE) };
         *of = library
     }
+    cuFuncGetAttribute(value: *mut c_int, _attribute: c_int, function: Handle) { *value = gpu.threads_of(function)? }
     cuFuncGetModule(of: *mut Handle, function: Handle) {
         let Object::Function { module, .. } = gpu.get(function)? else { return Err(INVALID_HANDLE) };
         *of = module

@@ -79,6 +79,26 @@ fn ptx_is_found_in_fatbins_and_in_what_was_rewritten_before() {
 }
 
 #[test]
+fn blocks_can_have_as_many_threads_as_without_records() {
+    let bench = Bench::new();
+    for kind in ["module", "library"] {
+        for (few, last) in [("512", " for 768 threads"), ("768", "")] {
+            let client = format!("-- ./client {kind}=wait.ptx kernel=turns drain launch=2");
+            bench.run(&client, &[("FAKE_THREADS", few)]);
+            assert_eq!(bench.launches("profile.capture"), of("turns", 2, 8, 24));
+            let log = bench.log();
+            let loads = log.lines().filter_map(|line| line.split_once("LoadData ")).map(|it| it.1);
+            // The first is the profiler's own.
+            let loads: Vec<&str> = loads.skip_while(|it| *it != "rewritten").collect();
+            let last = format!("rewritten{last}");
+            let before = ["rewritten", "original"].map(str::to_owned);
+            let expected = [&before[..], &[last][..usize::from(few == "512")]].concat();
+            assert_eq!(loads[..expected.len()], expected, "{log}");
+        }
+    }
+}
+
+#[test]
 fn a_module_may_be_unloaded_and_another_takes_its_handle() {
     let bench = Bench::new();
     for (kind, function) in [("module", ""), ("library", ""), ("library", " function")] {
