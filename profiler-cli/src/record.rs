@@ -51,6 +51,7 @@ fn collect(
         .into_iter()
         .filter_map(|(process, bytes)| Recording::of(process, &bytes, folder.root()))
         .collect();
+    summary::missing(settings, &recordings, folder.root(), console);
     if settings.launches == Launches::None {
         summary::list(&recordings, &folder.refused(), folder.root(), console);
         return Ok(());

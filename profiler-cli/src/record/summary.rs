@@ -1,18 +1,23 @@
 //! What is said at the end, and the captures.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
-use profiler_wire::spool::Launch;
+use profiler_ptx::Selection;
+use profiler_trace::{Capture, Decoder, GroupBy, Stats, StatsQuery};
+use profiler_wire::spool::{Launch, Settings};
 
 use super::collect::{Kernel, Recording};
 use crate::console::Console;
 use crate::exit::{Error, cannot_write};
+use crate::terminal::{fitted, width_of_stderr};
 use crate::units::counted;
 
 /// Kernels that are named, at most.
 const NAMED: usize = 20;
+/// Kernels of which the regions are shown, and regions of each, at most.
+const SHOWN: (usize, usize) = (3, 8);
 
 /// Refuses a name under which nothing can be written, before the program runs.
 pub(crate) fn check_output(output: &Path) -> Result<(), Error> {
@@ -47,7 +52,11 @@ pub(crate) fn write(
             paths.push(path);
         }
     }
-    console.note(&text(recordings, refused));
+    let rows = rows(recordings, refused);
+    console.note(&text(recordings, &rows));
+    if let Some(capture) = recordings.iter().flat_map(|it| &it.captures).next() {
+        regions(capture, &rows, console);
+    }
     for path in &paths {
         console.note(&format!(
             "wrote {} (`profiler stats`, `export`, `report` read it)",
@@ -115,8 +124,10 @@ struct Row {
     records: bool,
 }
 
-fn text(recordings: &[Recording], refused: &[(String, String)]) -> String {
-    let mut rows: BTreeMap<&str, Row> = BTreeMap::new();
+type Rows<'r> = BTreeMap<&'r str, Row>;
+
+fn rows<'r>(recordings: &'r [Recording], refused: &[(String, String)]) -> Rows<'r> {
+    let mut rows = Rows::new();
     for recording in recordings {
         for (index, kernel) in recording.kernels.iter().enumerate() {
             let row = rows.entry(&kernel.name).or_default();
@@ -128,6 +139,50 @@ fn text(recordings: &[Recording], refused: &[(String, String)]) -> String {
             row.reason.clone_from(reason);
         }
     }
+    rows
+}
+
+/// Shows the regions of the kernels that took longest.
+fn regions(capture: &Capture, rows: &Rows<'_>, console: &Console) {
+    let mut recorded: Vec<_> = rows.iter().filter(|(_, row)| row.recorded > 0).collect();
+    recorded.sort_by_key(|(_, row)| std::cmp::Reverse(row.total()));
+    let query = StatsQuery::new().by(GroupBy::Name);
+    let query = recorded.iter().take(SHOWN.0).fold(query, |query, (name, _)| query.kernel(name));
+    let decoder = Decoder::new(capture);
+    let mut stats =
+        console.work("gathering statistics", "steps", || Stats::of(&decoder.streamed(), &query));
+    let mut kernels = BTreeMap::<_, usize>::new();
+    stats.rows.retain_mut(|row| {
+        row.cycles = None;
+        let before = kernels.entry(row.kernel).or_default();
+        *before += 1;
+        *before <= 1 + SHOWN.1
+    });
+    // The device, and how much was lost.
+    stats.notes.truncate(2);
+    if !stats.rows.is_empty() {
+        console.note(fitted(&stats, width_of_stderr()).trim_end());
+    }
+}
+
+/// Says which of the chosen regions no kernel has.
+pub(crate) fn missing(
+    settings: &Settings,
+    recordings: &[Recording],
+    folder: &Path,
+    console: &Console,
+) {
+    let kernels = recordings.iter().flat_map(|recording| &recording.kernels);
+    let found: BTreeSet<String> = kernels.flat_map(|kernel| kernel.regions(folder)).collect();
+    for text in &settings.regions {
+        let selection = text.parse::<Selection>();
+        if selection.is_ok_and(|selection| !found.contains(selection.name())) {
+            console.note(&format!("no kernel that records has code of `{text}`"));
+        }
+    }
+}
+
+fn text(recordings: &[Recording], rows: &Rows<'_>) -> String {
     let (recorded, whole): (Vec<_>, Vec<_>) = rows.iter().partition(|(_, row)| row.records);
     if rows.is_empty() {
         return "no kernel was launched through the CUDA driver; static programs and programs of other users \

@@ -142,6 +142,14 @@ fn a_program_is_recorded_and_ends_as_it_would() {
         --- stderr
         1 kernel recorded; recorded launches took +3.1 % (median)
           turns: 10 launches, 4 recorded, 2.6 µs, +3.1 % when recorded
+        Fake GPU, compute capability 9.0, 4 SMs, driver CUDA 13.0
+        96 records, none lost
+        ──────────────────────────────────────────────────────────────────────────────────────────────────────────────
+         region              count    total     mean   std dev      p50      p95      p99      max   per warp   share
+        ══════════════════════════════════════════════════════════════════════════════════════════════════════════════
+         turns                  32    48 µs   1.5 µs      0 ns   1.5 µs   1.5 µs   1.5 µs   1.5 µs     1.5 µs   100 %
+           loop turns.cu:6      96   9.6 µs   100 ns      0 ns   100 ns   100 ns   100 ns   100 ns     300 ns    20 %
+        ──────────────────────────────────────────────────────────────────────────────────────────────────────────────
         wrote profile.capture (`profiler stats`, `export`, `report` read it)
         --- exit code 7
     "#]]

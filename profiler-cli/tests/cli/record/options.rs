@@ -52,6 +52,14 @@ fn kernels_are_chosen_by_their_names() {
           other: 5 launches, 3 recorded, 2.6 µs, +3.1 % when recorded
         1 kernel shown as whole launches:
           turns: 3 launches, 2.6 µs
+        Fake GPU, compute capability 9.0, 4 SMs, driver CUDA 13.0
+        72 records, none lost
+        ──────────────────────────────────────────────────────────────────────────────────────────────────────────────
+         region              count    total     mean   std dev      p50      p95      p99      max   per warp   share
+        ══════════════════════════════════════════════════════════════════════════════════════════════════════════════
+         other                  24    36 µs   1.5 µs      0 ns   1.5 µs   1.5 µs   1.5 µs   1.5 µs     1.5 µs   100 %
+           loop turns.cu:6      72   7.2 µs   100 ns      0 ns   100 ns   100 ns   100 ns   100 ns     300 ns    20 %
+        ──────────────────────────────────────────────────────────────────────────────────────────────────────────────
         wrote profile.capture (`profiler stats`, `export`, `report` read it)
     "#]]
     .assert_eq(&ran.stderr);
@@ -70,10 +78,12 @@ fn regions_are_chosen_by_hand() {
     for (options, name) in [
         ("", "loop turns.cu:6"),
         ("--no-auto --region 'lines turns.cu:6-8=a step'", "a step"),
-        ("--sites regions.toml --region 'instruction cp.*'", "end"),
+        ("--sites regions.toml --region 'instruction wgmma.*'", "end"),
     ] {
         let ran = bench.client(options, does);
         assert_eq!(ran.code, Some(0), "{}", ran.stderr);
+        let said = "no kernel that records has code of `instruction wgmma.*`\n";
+        assert_eq!(ran.stderr.contains(said), options.contains("wgmma"), "{}", ran.stderr);
         // The driver writes records of the first site alone.
         let stats = bench.0.run("stats profile.capture").text();
         assert!(stats.contains(name), "{options}: {stats}");
