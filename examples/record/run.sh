@@ -10,6 +10,8 @@ caches=$(mktemp -d)
 compiled=$caches/compiled
 export TRITON_CACHE_DIR="$compiled/triton" TORCHINDUCTOR_CACHE_DIR="$compiled/inductor" CUPY_CACHE_DIR="$compiled/cupy"
 export TF_CPP_MIN_LOG_LEVEL=3 XLA_PYTHON_CLIENT_PREALLOCATE=false
+# What XLA chooses by measuring differs from run to run, and with it the last bits of results.
+export XLA_FLAGS="${XLA_FLAGS:---xla_gpu_autotune_level=0}"
 
 results() { # what a program printed, without how long it took
     sed 's/, [0-9.]* us a launch//' "$1"
@@ -21,14 +23,14 @@ one() { # NAME COMMAND..
     for run in first second; do
         # What is tuned by measuring may come out otherwise each time: every run tunes for itself.
         rm -rf "$caches/compiled"
-        start=$(date +%s.%N)
+        start=$(date +%s%N)
         timeout 300 "$@" >"$out/$name.$run.out" 2>"$out/$name.$run.err"
-        echo "$name: $run: exit $?, $(echo "$(date +%s.%N) - $start" | bc) s"
+        echo "$name: $run: exit $?, $((($(date +%s%N) - start) / 1000000)) ms"
     done
-    start=$(date +%s.%N)
+    start=$(date +%s%N)
     # shellcheck disable=SC2086
     timeout 300 "$profiler" record ${OPTIONS:-} -o "$out/$name" -- "$@" >"$out/$name.record.out" 2>"$out/$name.record.err"
-    echo "$name: record: exit $?, $(echo "$(date +%s.%N) - $start" | bc) s"
+    echo "$name: record: exit $?, $((($(date +%s%N) - start) / 1000000)) ms"
     results "$out/$name.first.out" >"$caches/first"
     results "$out/$name.second.out" >"$caches/second"
     results "$out/$name.record.out" >"$caches/record"
@@ -43,7 +45,7 @@ one() { # NAME COMMAND..
     grep -v '^  ' "$out/$name.record.err" | tail -6
 }
 
-for program in ${*:-triton_kernels pipeline scan launches cupy_kernels jax_models torch_encoder torch_decoder torch_convolutions}; do
+for program in ${*:-triton_kernels pipeline scan launches cupy_kernels jax_models graphs torch_encoder torch_decoder torch_convolutions}; do
     case $program in
     torch_*) one "$program" python3 "$here/torch_models.py" "${program#torch_}" ;;
     pipeline | scan | launches)

@@ -190,8 +190,14 @@ fn text(recordings: &[Recording], rows: &Rows<'_>) -> String {
             .to_owned();
     }
     let mut text = format!("{} recorded", counted(recorded.len(), "kernel"));
-    if let Some(overhead) = median(recorded.iter().flat_map(|(_, row)| row.overheads())) {
-        let _ = write!(text, "; recorded launches took {overhead:+.1} % (median)");
+    let overheads = sorted(recorded.iter().flat_map(|(_, row)| row.overheads()));
+    if let Some(overhead) = median(&overheads) {
+        let _ = write!(text, "; recorded launches took {overhead:+.1} % (median");
+        if let [_, .., _] = overheads[..] {
+            let nearly_all = overheads[(overheads.len() * 95).div_ceil(100) - 1];
+            let _ = write!(text, "; 95th percentile {nearly_all:+.1} %");
+        }
+        text.push(')');
     }
     text.push('\n');
     longest(&mut text, recorded);
@@ -225,7 +231,7 @@ fn longest(text: &mut String, mut rows: Vec<(&&str, &Row)>) {
         if let Some(ns) = row.typical() {
             let _ = write!(text, ", {:.1} µs", ns / 1000.0);
         }
-        if let Some(overhead) = median(row.overheads()) {
+        if let Some(overhead) = median(&sorted(row.overheads())) {
             let _ = write!(text, ", {overhead:+.1} % when recorded");
         }
         if !row.records && !row.reason.is_empty() {
@@ -270,7 +276,7 @@ impl Row {
     fn typical(&self) -> Option<f64> {
         let [recorded, others] = &self.times;
         let times = if others.is_empty() { recorded } else { others };
-        median(times.iter().map(|ns| *ns as f64))
+        median(&sorted(times.iter().map(|ns| *ns as f64)))
     }
 
     fn total(&self) -> u64 {
@@ -282,9 +288,13 @@ fn time(launch: &Launch) -> u64 {
     launch.ns[1].saturating_sub(launch.ns[0])
 }
 
-fn median(values: impl Iterator<Item = f64>) -> Option<f64> {
+fn sorted(values: impl Iterator<Item = f64>) -> Vec<f64> {
     let mut values: Vec<f64> = values.collect();
     values.sort_by(f64::total_cmp);
-    let middle = values.len().checked_sub(1)? / 2;
-    Some((values[middle] + values[values.len() / 2]) / 2.0)
+    values
+}
+
+fn median(sorted: &[f64]) -> Option<f64> {
+    let middle = sorted.len().checked_sub(1)? / 2;
+    Some((sorted[middle] + sorted[sorted.len() / 2]) / 2.0)
 }
