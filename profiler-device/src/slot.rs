@@ -17,14 +17,15 @@ pub(crate) fn ordinal_of_block(config: Config, descriptor: impl Descriptor) -> O
     let [width, height, _] = hardware::grid_dim();
     let block = times_plus(times_plus(u64::from(z), height, y), width, x);
     let mut ordinal = block.checked_sub(u64::from(descriptor.u32::<{ offset::BLOCK_FIRST }>()))?;
-    let stride = descriptor.u32::<{ offset::BLOCK_STRIDE }>();
-    if stride > 1 {
-        // A 64-bit division is a long subroutine; grids beyond 2^32 blocks do not get strides.
+    let magic = descriptor.u64::<{ offset::BLOCK_MAGIC }>();
+    if magic != 0 {
+        // Grids beyond 2^32 blocks do not get strides. A division would hold up every block, recorded or not.
         let near = u32::try_from(ordinal).ok()?;
-        if near % stride != 0 {
+        let product = u128::from(near) * u128::from(magic);
+        if product as u64 >= magic {
             return None;
         }
-        ordinal = u64::from(near / stride);
+        ordinal = (product >> 64) as u64;
     }
     let count = descriptor.u32::<{ offset::BLOCK_COUNT }>();
     (count == u32::MAX || ordinal < u64::from(count)).then_some(ordinal)

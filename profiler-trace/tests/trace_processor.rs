@@ -45,7 +45,7 @@ fn with_diagnostics() -> (Trace, [&'static str; 2]) {
     });
     let sentences = [
         "7 records did not fit the buffer of their warps. Build the profiler with \
-         .records_per_warp(512) or more.",
+         .records_per_warp(512) or more; `profiler record` keeps 1024, and with --keep last the last ones.",
         "3 waits have no earlier signal of the same name and key; no arrow leads to them. Check the keys, or \
          build the profiler with more records per warp.",
     ];

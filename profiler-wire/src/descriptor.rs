@@ -78,11 +78,13 @@ pub mod offset {
     pub const CLAIMS: u32 = 96;
     pub const POOL_START: u32 = 104;
     pub const LOST: u32 = 112;
+    /// What [`block_magic`](super::block_magic) gives for the stride, 8 bytes: kernels need no division.
+    pub const BLOCK_MAGIC: u32 = 120;
     /// In a module that was rewritten and has no session: the most records that a warp makes, 4 bytes; 0 if that is
     /// not known. No kernel reads it.
     pub const RECORDS_BOUND: u32 = 108;
     /// Likewise: the hash by which it is known, 8 bytes.
-    pub const MODULE_HASH: u32 = 120;
+    pub const MODULE_HASH: u32 = BLOCK_MAGIC;
 }
 
 /// The launch descriptor; see the module's documentation. Addresses are device addresses.
@@ -197,6 +199,8 @@ macro_rules! fields {
                     let at = offset::$offset as usize;
                     bytes[at..at + field.len()].copy_from_slice(&field);
                 })*
+                bytes[offset::BLOCK_MAGIC as usize..]
+                    .copy_from_slice(&block_magic(self.block_stride).to_le_bytes());
                 bytes
             }
 
@@ -261,6 +265,15 @@ fields! {
     lost at LOST,
 }
 
+/// 2^64 divided by a stride, rounded up; 0 for all blocks.
+///
+/// The product of a number of 32 bits with it is, in its lower half, less than it for multiples of the stride alone,
+/// and the upper half is the quotient (Lemire, Kaser and Kurz, "Faster remainder by direct computation", 2019).
+#[must_use]
+pub const fn block_magic(stride: u32) -> u64 {
+    if stride < 2 { 0 } else { u64::MAX / stride as u64 + 1 }
+}
+
 /// The byte of a lane's buffer at which the unit with this cursor lies, if it is kept.
 #[must_use]
 #[inline(always)]
@@ -287,6 +300,21 @@ pub const fn units(cursor: u32, step: u32) -> u32 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn multiples_of_a_stride_are_told_by_one_product() {
+        assert_eq!((block_magic(0), block_magic(1)), (0, 0));
+        for stride in [2, 3, 7, 128, 131, 65537, 1 << 31, u32::MAX] {
+            let magic = block_magic(stride);
+            for number in
+                (0..300).chain([1, 2, 3].map(|by| stride.wrapping_mul(by))).chain([u32::MAX])
+            {
+                let product = u128::from(number) * u128::from(magic);
+                assert_eq!((product as u64) < magic, number % stride == 0, "{number} by {stride}");
+                assert_eq!((product >> 64) as u32, number / stride, "{number} by {stride}");
+            }
+        }
+    }
 
     #[test]
     fn a_cursor_stops_and_never_wraps() {

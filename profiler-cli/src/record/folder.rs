@@ -44,10 +44,12 @@ impl Folder {
     }
 
     fn fill(&self, settings: &Settings) -> io::Result<()> {
-        for name in [MODULES, "bin", "caches"] {
+        for name in [MODULES, "bin", "caches", "lib"] {
             fs::create_dir(self.path(name))?;
         }
         fs::write(self.library(), LIBRARY)?;
+        #[cfg(unix)]
+        std::os::unix::fs::symlink(self.library(), self.path("lib/libcuda.so"))?;
         fs::write(self.path(SETTINGS_FILE), settings.to_text())?;
         let program = env::current_exe()?;
         let ptxas = self.path("bin/ptxas");
@@ -85,6 +87,9 @@ impl Folder {
         };
         command.env(FOLDER_VARIABLE, self.folder.path()).env(DRIVER_VARIABLE, &self.driver);
         command.env("LD_PRELOAD", joined(self.library().into_os_string(), "LD_PRELOAD", ":"));
+        // What is preloaded stands for `libcuda.so.1`; some ask for `libcuda.so`, which is looked for.
+        let lib = self.path("lib").into_os_string();
+        command.env("LD_LIBRARY_PATH", joined(lib, "LD_LIBRARY_PATH", ":"));
         command.env("PATH", joined(bin.clone().into_os_string(), "PATH", ":"));
         for (variable, ptxas) in
             [("TRITON_PTXAS_PATH", "ptxas"), ("TRITON_PTXAS_BLACKWELL_PATH", "ptxas-blackwell")]

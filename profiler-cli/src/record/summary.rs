@@ -160,6 +160,7 @@ fn regions(capture: &Capture, rows: &Rows<'_>, console: &Console) {
     });
     // The device, and how much was lost.
     stats.notes.truncate(2);
+    stats.diagnostics.list.clear();
     if !stats.rows.is_empty() {
         console.note(fitted(&stats, width_of_stderr()).trim_end());
     }

@@ -39,6 +39,7 @@ static BUILT: LazyLock<PathBuf> = LazyLock::new(|| {
             rustc.arg(&path).arg("-o").arg(new.path().join(name));
             assert!(rustc.status().expect("there is a compiler").success(), "{name}");
         }
+        symlink("libcuda.so.1", new.path().join("libcuda.so")).expect("a link can be made");
         // Another test program may have made it meanwhile.
         let _made = fs::rename(new.keep(), &folder);
     }
@@ -234,6 +235,9 @@ fn every_way_to_launch_records() {
             assert_eq!(bench.log().matches(call).count(), 5, "{}", bench.log());
         }
     }
+    let does = "-- ./client module=wait.ptx kernel=turns drain launch=5";
+    bench.run(does, &[("CLIENT_OPENS", "libcuda.so")]);
+    assert_eq!(bench.launches("profile.capture"), of("turns", 3, 8, 24));
     bench.client("--launches 2..3", "module=wait.ptx kernel=turns by=ex drain launch=4");
     let log = bench.log();
     // The first launch is timed even if none of it is recorded, and so is the one after the second.

@@ -18,7 +18,8 @@ const fn texts(kind: DiagnosticKind) -> (&'static str, &'static str) {
     match kind {
         Kind::BufferTooSmall => (
             "{count} record[|s] did not fit the buffer of [its warp|their warps]",
-            "Build the profiler with .records_per_warp({number}) or more",
+            "Build the profiler with .records_per_warp({number}) or more; `profiler record` keeps 1024, and \
+             with --keep last the last ones",
         ),
         Kind::LaneBufferTooSmall => (
             "{count} record[|s] did not fit the buffer of [its lane|their lanes]",

@@ -254,13 +254,13 @@ fn a_descriptor_has_its_bytes() {
         (22, 4),
         (0, 4),
         (23, 8),
-        (0, 8),
     ]
     .into_iter()
     .flat_map(|(value, bytes)| std::iter::repeat_n(value, bytes))
     .collect();
     let bytes = descriptor.to_bytes();
-    assert_eq!(bytes.as_slice(), expected);
+    let magic = descriptor::block_magic(descriptor.block_stride).to_le_bytes();
+    assert_eq!(bytes.as_slice(), [expected.as_slice(), &magic].concat());
     assert_eq!(Descriptor::from_bytes(&bytes), descriptor);
     let little_endian = Descriptor { version: 2, ..Descriptor::default() }.to_bytes();
     assert_eq!(little_endian[..4], [2, 0, 0, 0]);
