@@ -15,17 +15,21 @@ pub(crate) fn ordinal_of_block(config: Config, descriptor: impl Descriptor) -> O
     }
     let [x, y, z] = hardware::block_index();
     let [width, height, _] = hardware::grid_dim();
-    let block = times_plus(times_plus(u64::from(z), height, y), width, x);
-    let mut ordinal = block.checked_sub(u64::from(descriptor.u32::<{ offset::BLOCK_FIRST }>()))?;
+    let first = descriptor.u32::<{ offset::BLOCK_FIRST }>();
     let magic = descriptor.u64::<{ offset::BLOCK_MAGIC }>();
+    // Blocks between those of a stride leave here after few instructions; a division would hold them up. Of a stride
+    // of 1 the limit is the largest number.
+    let near = z.wrapping_mul(height).wrapping_add(y).wrapping_mul(width).wrapping_add(x);
+    let product = u64::from(near.wrapping_sub(first)).wrapping_mul(magic);
+    if product > magic.wrapping_sub(1) {
+        return None;
+    }
+    let block = times_plus(times_plus(u64::from(z), height, y), width, x);
+    let mut ordinal = block.checked_sub(u64::from(first))?;
     if magic != 0 {
-        // Grids beyond 2^32 blocks do not get strides. A division would hold up every block, recorded or not.
+        // Grids beyond 2^32 blocks do not get strides.
         let near = u32::try_from(ordinal).ok()?;
-        let product = u128::from(near) * u128::from(magic);
-        if product as u64 >= magic {
-            return None;
-        }
-        ordinal = (product >> 64) as u64;
+        ordinal = (u128::from(near) * u128::from(magic) >> 64) as u64;
     }
     let count = descriptor.u32::<{ offset::BLOCK_COUNT }>();
     (count == u32::MAX || ordinal < u64::from(count)).then_some(ordinal)

@@ -3,7 +3,7 @@
 //!
 //! Comments in the PTX say where values come from and go to: `// profiler-in A B ..` stands where the
 //! registers A, B, .. are to be given the recorder's values, `// profiler-out A B ..` where the recorder is to be given
-//! theirs. The order of the values is that of the functions below. 723408365 stands for the number of a
+//! theirs; `// profiler-plain` stands where a block goes on without records. The order of the values is that of the functions below. 723408365 stands for the number of a
 //! site.
 
 use core::arch::asm;
@@ -44,18 +44,15 @@ fn site() -> SiteId {
     SiteId { number, selected: Selected::new(true) }
 }
 
-/// Whether the block is recorded, and which one of those it is.
+/// Which of the recorded blocks this is, if it is one.
 #[unsafe(no_mangle)]
 extern "ptx-kernel" fn __profiler_recorded() {
-    let block = State::recorded_block(CONFIG);
-    // SAFETY: a comment.
-    unsafe {
-        asm!(
-            "// profiler-out {is_recorded} {block}",
-            is_recorded = in(reg32) u32::from(block.is_some()),
-            block = in(reg64) block.unwrap_or_default(),
-            options(nostack, preserves_flags)
-        );
+    match State::recorded_block(CONFIG) {
+        // SAFETY: comments.
+        None => unsafe { asm!("// profiler-plain", options(nostack, preserves_flags)) },
+        Some(block) => unsafe {
+            asm!("// profiler-out {block}", block = in(reg64) block, options(nostack, preserves_flags));
+        },
     }
 }
 

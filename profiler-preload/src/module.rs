@@ -126,8 +126,10 @@ pub(crate) struct Found {
     pub(crate) hash: u64,
     /// The most records that a warp makes; 0 if that is not known.
     bound: u32,
-    /// Whether nobody has filled it since the module was loaded.
-    pub(crate) is_new: bool,
+    /// Whether it records now.
+    pub(crate) is_on: bool,
+    /// Where it has headers; 0 if nobody has filled it since the module was loaded.
+    pub(crate) headers: u64,
 }
 
 /// The module of a function, or of a kernel in the current context, and the kernel's library; null if the driver does
@@ -163,15 +165,13 @@ pub(crate) fn find(module: Handle, context: &Context) -> Result<Option<Found>, &
     let mut content = [0_u8; descriptor::BYTES];
     read(address, &mut content, context.stream).ok_or("its descriptor could not be read")?;
     let descriptor = Descriptor::from_bytes(&content);
-    if descriptor.version != 0 {
-        return Err("the program records it itself");
-    }
     let hash = content[offset::MODULE_HASH as usize..].first_chunk();
     let hash = hash.map_or(0, |hash| u64::from_le_bytes(*hash));
     let bound = content[offset::RECORDS_BOUND as usize..].first_chunk();
     // What a program made of other PTX may have there is none.
     let bound = bound.filter(|_| hash != 0).map_or(0, |it| u32::from_le_bytes(*it));
-    Ok(Some(Found { address, hash, bound, is_new: descriptor.headers == 0 }))
+    let Descriptor { version, headers, .. } = descriptor;
+    Ok(Some(Found { address, hash, bound, is_on: version != 0, headers }))
 }
 
 /// Takes memory for launches of so many slots: for several of them if they are small.

@@ -246,10 +246,13 @@ impl Session {
         };
         let known = |it: &Module| it.context == context && it.handles[0] == handles[0];
         match self.modules.iter().position(known) {
-            Some(index) if !found.is_new => return Ok(index),
+            Some(index) if self.modules[index].arrays.descriptor.headers == found.headers => {
+                return Ok(index);
+            }
+            _ if found.is_on => return Err("the program records it itself".to_owned()),
+            _ if found.headers != 0 => return Err("something else fills its descriptor".to_owned()),
             // Another one had the handle, and went unseen.
             Some(index) => self.modules[index].leave(),
-            None if !found.is_new => return Err("something else fills its descriptor".to_owned()),
             None => {}
         }
         // Text that was seen is kept by its own hash, whatever its descriptor says.

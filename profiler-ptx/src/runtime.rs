@@ -23,8 +23,7 @@ const LIMIT: &str = "%profiler_limit";
 const STEP: &str = "%profiler_step";
 const CURSOR: &str = "%profiler_cursor";
 
-/// Whether the block is recorded, and which one of those it is.
-const RECORDED: &str = "%profiler_recorded";
+/// Which of the recorded blocks this is.
 const BLOCK: &str = "%profiler_block";
 
 /// The label of the copy of a kernel's body that records nothing.
@@ -81,7 +80,7 @@ impl Runtime {
             renamed(&RUNTIME[first..last], ins, outs)
         };
         Self {
-            recorded: piece("__profiler_recorded", &[], &[RECORDED, BLOCK]),
+            recorded: piece("__profiler_recorded", &[], &[BLOCK]),
             enter: piece("__profiler_enter", &[BLOCK], &[SLOT, ADDRESS, MASK, LIMIT, STEP]),
             record: piece(
                 "__profiler_record",
@@ -96,9 +95,8 @@ impl Runtime {
     /// recorded branch to [`PLAIN`].
     pub(crate) fn enter(&self, kernel: u32) -> String {
         format!(
-            "\n\t.reg .pred %profiler_off;\n\t.reg .b64 {BLOCK}, {ADDRESS};\n\t.reg .b32 {RECORDED}, {SLOT}, {MASK}, \
-             {LIMIT}, {STEP}, {CURSOR};{}\n\tsetp.eq.u32 %profiler_off, {RECORDED}, 0;\n\
-             \t@%profiler_off bra.uni {PLAIN};\n\tmov.b32 {CURSOR}, 0;{}",
+            "\n\t.reg .b64 {BLOCK}, {ADDRESS};\n\t.reg .b32 {SLOT}, {MASK}, {LIMIT}, {STEP}, {CURSOR};{}\n\t\
+             mov.b32 {CURSOR}, 0;{}",
             self.recorded,
             self.enter.replace(SITE, &kernel.to_string())
         )
@@ -146,6 +144,8 @@ fn renamed(text: &str, ins: &[&str], outs: &[&str]) -> String {
             for (register, value) in names(rest).iter().zip(outs) {
                 let _ = write!(out, "\n\tmov.b{} {value}, {register};", bits(register));
             }
+        } else if line == "// profiler-plain" {
+            let _ = write!(out, "\n\tbra.uni {PLAIN};");
         } else if !line.is_empty() && !line.starts_with("//") {
             let (mut at, mut renamed_line) = (0, String::new());
             for token in Tokens::of(line).filter(|token| token.kind == TokenKind::Word) {

@@ -218,6 +218,18 @@ fn nothing_waits_for_the_streams_of_the_program() {
 }
 
 #[test]
+fn a_kernel_may_come_while_another_of_its_module_records() {
+    let bench = Bench::new();
+    let does =
+        "module=two.ptx kernel=turns drain launch=1 kernel=other launch=3 kernel=turns launch=2";
+    let ran = bench.run(&format!("-- ./client {does}"), &[("FAKE_LATE", "1")]);
+    assert!(ran.stderr.starts_with("2 kernels recorded"), "{}", ran.stderr);
+    let launches = bench.launches("profile.capture");
+    let other = launches.iter().filter(|launch| launch.0 == "other").count();
+    assert!(launches.len() > other && other > 0, "{launches:?}");
+}
+
+#[test]
 fn every_way_to_launch_records() {
     let bench = Bench::new();
     for (way, call) in [

@@ -5,6 +5,7 @@
 //! are the same each time. An image is PTX, or PTX after the header of a cubin or a fatbin.
 //!
 //! `FAKE_LOG` names a file for a line of each call that matters. Images with the text of `FAKE_REFUSE` are refused.
+//! With `FAKE_LATE` records are switched off when the next kernel is launched, as if a launch took until then.
 //! Blocks of rewritten kernels can have `FAKE_THREADS` threads only, if the kernel does not ask for more.
 #![allow(non_snake_case, reason = "they are the driver's names")]
 #![allow(unused, reason = "not every function needs all that a macro gives it")]
@@ -51,6 +52,8 @@ struct Gpu {
     graph: Vec<(Handle, String, [u64; 2], u64)>,
     ns: u64,
     launches: u64,
+    /// What switches records off later: the descriptor's address, and that of the time.
+    late: Option<[u64; 2]>,
 }
 
 static GPU: LazyLock<Mutex<Gpu>> = LazyLock::new(Mutex::default);
@@ -219,6 +222,11 @@ impl Gpu {
             return Err(INVALID_HANDLE);
         };
         self.stream(stream)?;
+        if let Some([descriptor, stamp]) = self.late.take() {
+            self.write(descriptor, &[0])?;
+            self.ns += 1000;
+            self.write(stamp, &[self.ns])?;
+        }
         let name = name.to_string_lossy();
         if name == "profiler_switch" {
             // SAFETY: the caller's; the address is checked.
@@ -226,6 +234,10 @@ impl Gpu {
                 let [descriptor, value, base, stamp] =
                     parameters.cast::<[*const u64; 4]>().read();
                 log(&format!("switch {} stream {stream}", *value as u32));
+                if *descriptor != 0 && *value == 0 && std::env::var_os("FAKE_LATE").is_some() {
+                    self.late = Some([*descriptor, *stamp]);
+                    return Ok(());
+                }
                 if *descriptor != 0 {
                     let at = self.at(*descriptor, DESCRIPTOR_BYTES)?;
                     *at.cast() = *value;
