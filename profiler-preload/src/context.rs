@@ -3,7 +3,7 @@
 use std::ffi::{CStr, c_int, c_void};
 use std::ptr;
 
-use profiler_wire::descriptor::offset;
+use profiler_wire::descriptor::{block_magic, offset};
 use profiler_wire::spool::Entry;
 
 use crate::driver::{self, Handle, SUCCESS};
@@ -15,18 +15,21 @@ const SWITCH: &CStr = c"\
 .target sm_70
 .address_size 64
 .visible .entry profiler_switch(
-	.param .u64 descriptor, .param .u64 version_and_flags, .param .u32 slot_base, .param .u64 stamp
+	.param .u64 descriptor, .param .u64 version_and_flags, .param .u32 slot_base, .param .u64 stamp,
+	.param .u64 block_magic
 )
 {
 	.reg .pred %p;
 	.reg .b32 %base;
-	.reg .b64 %descriptor, %value, %stamp, %time;
+	.reg .b64 %descriptor, %value, %stamp, %time, %magic;
 	ld.param.u64 %descriptor, [descriptor];
 	ld.param.u64 %value, [version_and_flags];
 	ld.param.u32 %base, [slot_base];
 	ld.param.u64 %stamp, [stamp];
+	ld.param.u64 %magic, [block_magic];
 	setp.ne.u64 %p, %descriptor, 0;
 	@%p st.global.u32 [%descriptor+40], %base;
+	@%p st.global.u64 [%descriptor+120], %magic;
 	@%p st.global.u64 [%descriptor], %value;
 	mov.u64 %time, %globaltimer;
 	st.relaxed.sys.global.u64 [%stamp], %time;
@@ -87,10 +90,13 @@ pub(crate) struct Switch {
     /// The version and the flags.
     pub(crate) value: [u32; 2],
     pub(crate) slot_base: u32,
+    /// Every how many-th block records.
+    pub(crate) stride: u32,
 }
 
 // The kernel has their places.
 const _: () = assert!(offset::VERSION == 0 && offset::FLAGS == 4 && offset::SLOT_BASE == 40);
+const _: () = assert!(offset::BLOCK_MAGIC == 120);
 
 impl Context {
     /// Makes what is needed in a context, which must be current. `None` if the driver refuses something.
@@ -208,14 +214,16 @@ impl Switcher {
         stamps: u32,
         is_end: bool,
     ) -> bool {
-        let Switch { mut descriptor, value: [version, flags], mut slot_base } = switch;
+        let Switch { mut descriptor, value: [version, flags], mut slot_base, stride } = switch;
         let mut value = u64::from(version) | u64::from(flags) << 32;
         let mut stamp = self.stamps + u64::from(stamps) * 16 + u64::from(is_end) * 8;
-        let mut parameters: [*mut c_void; 4] = [
+        let mut magic = block_magic(stride);
+        let mut parameters: [*mut c_void; 5] = [
             (&raw mut descriptor).cast(),
             (&raw mut value).cast(),
             (&raw mut slot_base).cast(),
             (&raw mut stamp).cast(),
+            (&raw mut magic).cast(),
         ];
         let launch = if is_per_thread { driver::launch_kernel_ptsz } else { driver::launch_kernel };
         let (kernel, parameters) = (self.kernel, parameters.as_mut_ptr());

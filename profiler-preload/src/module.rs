@@ -256,16 +256,10 @@ impl Arrays {
         self.laid_out(context, settings, address, self.descriptor.block_stride, memory)
     }
 
-    /// Whether launches of this shape are recorded as they should be.
-    pub(crate) fn fits(&self, settings: &Settings, shape: Shape) -> bool {
+    /// Every how many-th block of a launch records, and the slots that it takes.
+    pub(crate) fn stride_and_slots(&self, settings: &Settings, shape: Shape) -> (u32, u64) {
         let stride = shape.stride(settings, self.descriptor.sm_count);
-        let is_enough = self.slots_of(shape) <= u64::from(self.descriptor.slot_count);
-        stride == self.descriptor.block_stride && is_enough
-    }
-
-    /// Slots that a launch takes.
-    pub(crate) fn slots_of(&self, shape: Shape) -> u64 {
-        shape.slots(self.descriptor.block_stride)
+        (stride, shape.slots(stride))
     }
 
     /// Gives the memory back.

@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use profiler_wire::descriptor::Descriptor;
 use profiler_wire::spool::Launch;
 
 use crate::context::{Switch, Switcher};
@@ -287,10 +288,9 @@ impl Session {
         }
         module.is_claimed = is_claimed;
         let slots = u64::from(module.arrays.descriptor.slot_count);
-        let has_slots =
-            module.promised == 0 || module.promised + module.arrays.slots_of(shape) <= slots;
-        let fits = module.arrays.fits(settings, shape);
-        if has_slots && (fits || is_claimed) {
+        let (_, wanted) = module.arrays.stride_and_slots(settings, shape);
+        let has_slots = module.promised == 0 || module.promised + wanted <= slots;
+        if has_slots && (wanted <= slots || is_claimed) {
             return true;
         }
         if !module.is_idle() {
@@ -323,10 +323,14 @@ impl Session {
             let module = &mut self.modules[*index];
             slot_base = module.promised as u32;
             let value = module.arrays.switched_on(module.is_claimed);
-            switches.push(Switch { descriptor: module.address, value, slot_base });
-            let slots = u64::from(module.arrays.descriptor.slot_count);
+            let Descriptor { slot_count, block_stride, .. } = module.arrays.descriptor;
+            let slots = u64::from(slot_count);
             // Of a graph it is not known.
-            let taken = if call.grid[0] == 0 { slots } else { module.arrays.slots_of(shape) };
+            let (stride, taken) = match call.grid {
+                [0, ..] => (block_stride, slots),
+                _ => module.arrays.stride_and_slots(&self.recording.settings, shape),
+            };
+            switches.push(Switch { descriptor: module.address, value, slot_base, stride });
             module.promised = (module.promised + taken).min(slots);
             module.in_flight += 1;
         }

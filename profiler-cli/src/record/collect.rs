@@ -125,7 +125,7 @@ fn merged(records: &[&Records], modules: &[Module], folder: &Path) -> Vec<Module
         // The module may have been loaded several times.
         let hash = modules.get(it.module as usize).map(|module| module.hash);
         let descriptor = Descriptor::from_bytes(&it.descriptor);
-        let shape = (descriptor.record_limit, descriptor.record_mask, descriptor.block_stride);
+        let shape = (descriptor.record_limit, descriptor.record_mask);
         groups.entry((hash, shape)).or_default().push(it);
     }
     let mut captures = Vec::new();

@@ -195,14 +195,16 @@ fn nothing_waits_for_the_streams_of_the_program() {
         let log = bench.log();
         let calls = |what: &str| log.lines().filter(|line| line.contains(what)).collect::<Vec<_>>();
         let waits = [calls("Synchronize"), calls("cuMemcpy")].concat();
-        assert!(waits.len() > 4 && waits.iter().all(|line| line.ends_with("flags 1")), "{log}");
+        assert!(waits.len() > 2 && waits.iter().all(|line| line.ends_with("flags 1")), "{log}");
         assert_eq!(calls("cuLaunchKernel turns").len(), count);
         assert!(ran.stderr.contains(&format!("  turns: {count} launches, ")), "{}", ran.stderr);
-        // Which launches are recorded depends on when others were copied. Each is whole.
+        // Which launches are recorded depends on when others were copied, and of threads that hold each other up
+        // none may be. Each is whole.
         let launches = bench.launches("profile.capture");
-        let warps = if does.contains("threads") { 1 } else { 8 };
+        let has_threads = does.contains("threads");
+        let warps = if has_threads { 1 } else { 8 };
         let all = of("turns", launches.len(), warps, 3 * warps);
-        assert!(!launches.is_empty() && launches == all, "{does}: {launches:?}");
+        assert!((has_threads || !launches.is_empty()) && launches == all, "{does}: {launches:?}");
     }
     // Two switches are around each launch that is timed, in its stream.
     bench.client("", "module=wait.ptx kernel=turns stream by=table drain launch=3");
@@ -220,13 +222,14 @@ fn nothing_waits_for_the_streams_of_the_program() {
 #[test]
 fn a_kernel_may_come_while_another_of_its_module_records() {
     let bench = Bench::new();
-    let does =
-        "module=two.ptx kernel=turns drain launch=1 kernel=other launch=3 kernel=turns launch=2";
-    let ran = bench.run(&format!("-- ./client {does}"), &[("FAKE_LATE", "1")]);
+    // Their grids differ, and with them the blocks that record.
+    let does = "module=two.ptx kernel=turns grid=600 launch=1 kernel=other grid=5000 launch=2 kernel=turns \
+                launch=2";
+    let ran = bench.run(&format!("--launches 1..2 -- ./client {does}"), &[("FAKE_LATE", "1")]);
     assert!(ran.stderr.starts_with("2 kernels recorded"), "{}", ran.stderr);
-    let launches = bench.launches("profile.capture");
-    let other = launches.iter().filter(|launch| launch.0 == "other").count();
-    assert!(launches.len() > other && other > 0, "{launches:?}");
+    let warps = bench.launches("profile.capture").into_iter().map(|(name, warps, _)| (name, warps));
+    let expected = [("turns", 1200), ("other", 1112)].map(|(name, warps)| (name.to_owned(), warps));
+    assert_eq!(warps.collect::<Vec<_>>(), expected);
 }
 
 #[test]

@@ -231,8 +231,8 @@ impl Gpu {
         if name == "profiler_switch" {
             // SAFETY: the caller's; the address is checked.
             let stamp = unsafe {
-                let [descriptor, value, base, stamp] =
-                    parameters.cast::<[*const u64; 4]>().read();
+                let [descriptor, value, base, stamp, magic] =
+                    parameters.cast::<[*const u64; 5]>().read();
                 log(&format!("switch {} stream {stream}", *value as u32));
                 if *descriptor != 0 && *value == 0 && std::env::var_os("FAKE_LATE").is_some() {
                     self.late = Some([*descriptor, *stamp]);
@@ -242,6 +242,7 @@ impl Gpu {
                     let at = self.at(*descriptor, DESCRIPTOR_BYTES)?;
                     *at.cast() = *value;
                     *at.add(40).cast() = base.cast::<u32>().read();
+                    *at.add(120).cast() = *magic;
                 }
                 *stamp
             };
@@ -301,7 +302,9 @@ impl Gpu {
         assert!(word(4) <= 1 && word(92) == 0, "a descriptor of `profiler record`");
         let counter = claims + 4 * u64::from(word(44)) * 128;
         let ([grid, block], mut recorded, mut turn) = (shape, 0, 0);
-        let blocks = (u64::from(word(80))..grid).step_by(word(88) as usize);
+        let magic = long(120);
+        let is_recorded = |at: &u64| at.wrapping_mul(magic) <= magic.wrapping_sub(1);
+        let blocks = (u64::from(word(80))..grid).filter(is_recorded);
         for at in blocks.take(word(84) as usize) {
             for warp in (0..block.div_ceil(32)).filter(|warp| word(76) >> (warp % 32) & 1 != 0) {
                 let slot = match word(4) {
