@@ -120,7 +120,7 @@ impl Kind {
                         driver::library_get_kernel(kernel, handle, name.as_ptr())
                     }) {
                         Some(kernel) => driver::kernel_get_function(function, kernel),
-                        None => return driver::NOT_FOUND,
+                        None => driver::NOT_FOUND,
                     },
                 }
             })?;

@@ -38,13 +38,13 @@ fn cycles(instruction: &Instruction<'_>) -> u64 {
 /// Chooses regions, so that by the shortest way through every loop records take no more than `budget` (0.05 is
 /// 5 %) of the time. What is around most is left out first, as the waits in it say more.
 ///
-/// Gives which regions are in.
+/// Gives which regions are in, and the largest share that they take of a loop.
 pub(crate) fn choose(
     module: &Module<'_>,
     graph: &Graph,
     regions: &[Region],
     budget: f64,
-) -> Vec<bool> {
+) -> (Vec<bool>, f64) {
     let of_block: Vec<u64> = graph
         .blocks
         .iter()
@@ -53,9 +53,9 @@ pub(crate) fn choose(
             statements.iter().filter_map(Instruction::of).map(|it| cycles(&it)).sum()
         })
         .collect();
-    let mut chosen = vec![true; regions.len()];
+    let (mut chosen, mut share) = (vec![true; regions.len()], 0.0_f64);
     for (index, it) in graph.loops.iter().enumerate() {
-        let allowed = budget * shortest(graph, it.header, &of_block) as f64;
+        let turn = shortest(graph, it.header, &of_block) as f64;
         let mut inside: Vec<usize> =
             (0..regions.len()).filter(|region| regions[*region].around == Some(index)).collect();
         inside.sort_by_key(|index| rank(&regions[*index]));
@@ -67,12 +67,14 @@ pub(crate) fn choose(
                 }
                 _ => RECORD_CYCLES,
             };
-            if taken as f64 > allowed {
+            if taken as f64 > budget * turn {
                 chosen[index] = false;
+            } else {
+                share = share.max(taken as f64 / turn);
             }
         }
     }
-    chosen
+    (chosen, share)
 }
 
 /// What is wanted first: waits for other threads and for copies say most, small ones most exactly.

@@ -60,6 +60,8 @@ pub struct Kernel {
     pub name: String,
     /// The regions that are recorded.
     pub sites: Vec<Site>,
+    /// The share of a loop's time that records of waits and loops in it take by estimate: of the loop where it is most.
+    pub share: f64,
     /// The regions that are not.
     pub left_out: Vec<LeftOut>,
     /// Why nothing of it is recorded.

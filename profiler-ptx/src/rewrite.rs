@@ -155,7 +155,7 @@ fn plan(
         }
     }
     let (by_hand, mut left_out) = chosen::find(module, function, &graph, source, &options.regions);
-    let mut regions = Vec::new();
+    let (mut regions, mut share) = (Vec::new(), 0.0);
     if options.auto {
         let (found, refused) = region::find(module, function, &graph, source);
         left_out.extend(refused);
@@ -169,7 +169,8 @@ fn plan(
                 None => free.push(region),
             }
         }
-        let is_in = cost::choose(module, &graph, &free, options.budget);
+        let is_in;
+        (is_in, share) = cost::choose(module, &graph, &free, options.budget);
         for (region, is_in) in free.into_iter().zip(is_in) {
             let percent = 100.0 * options.budget;
             if is_in {
@@ -187,8 +188,8 @@ fn plan(
         location: region.location.clone(),
         chosen: region.chosen.clone(),
     });
-    let kernel =
-        Kernel { name: function.name.to_owned(), sites: sites.collect(), left_out, reason: None };
+    let (name, sites) = (function.name.to_owned(), sites.collect());
+    let kernel = Kernel { name, sites, share, left_out, reason: None };
     Ok((kernel, regions, graph))
 }
 

@@ -63,7 +63,11 @@ fn text(found: &[(u32, Vec<Kernel>)]) -> String {
     for (arch, kernels) in found {
         for kernel in kernels {
             let target = if *arch == 0 { String::new() } else { format!(" (sm_{arch})") };
-            let _ = writeln!(text, "{}{target}", kernel.name);
+            let share = match 100.0 * kernel.share {
+                0.0 => String::new(),
+                share => format!(": records take about {share:.1} % of a loop"),
+            };
+            let _ = writeln!(text, "{}{target}{share}", kernel.name);
             if let Some(reason) = &kernel.reason {
                 let _ = writeln!(text, "  not recorded: {reason}");
             }
@@ -107,6 +111,7 @@ fn json(found: &[(u32, Vec<Kernel>)]) -> Value {
         json!({
             "name": kernel.name,
             "reason": kernel.reason,
+            "share": kernel.share,
             "sites": sites.collect::<Vec<_>>(),
             "left_out": left_out.collect::<Vec<_>>(),
         })
