@@ -1,6 +1,7 @@
 //! Running the program with its own input, output, signals and exit status.
 
 use std::ffi::OsString;
+use std::path::Path;
 use std::process::{Child, Command, ExitStatus};
 use std::thread;
 
@@ -35,7 +36,15 @@ pub(crate) fn run(
     let mut command = Command::new(program);
     command.args(arguments);
     match folder {
-        Some(folder) => folder.prepare(&mut command),
+        Some(folder) => {
+            if Path::new(program).file_name().is_some_and(|name| name == "ncu") {
+                console.note(
+                    "Nsight Compute loads a driver library of its own, so nothing will be recorded: run one after \
+                     the other",
+                );
+            }
+            folder.prepare(&mut command);
+        }
         None => console.note("no CUDA driver on this machine: the program runs as it is"),
     }
     let mut child = command.spawn().map_err(|error| {

@@ -58,6 +58,10 @@ fn programs_that_launch_nothing_run_as_they_are() {
         assert!(ran.stderr.starts_with("no kernel was launched through"), "{}", ran.stderr);
         assert_eq!(bench.captures(), [""; 0]);
     }
+    script(&bench.0, "ncu", "echo it profiles");
+    let ran = bench.run("-- ./ncu", &[]);
+    let said = "so nothing will be recorded: run one after the other\n";
+    assert!(ran.code == Some(0) && ran.stderr.contains(said), "{}", ran.stderr);
     // The file of that name in the program's folder is not where the loader looks.
     bench.0.write("libcuda.so.1", b"");
     let usual = ["/usr/lib/x86_64-linux-gnu", "/usr/lib64", "/usr/local/nvidia/lib64"];
