@@ -5,10 +5,9 @@ use std::ptr::{self, NonNull};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicPtr, Ordering};
 
-use cust_raw::CUresult;
 use libloading::Library;
 
-use crate::codes;
+use crate::sys::{self, CUresult};
 
 /// The name under which the driver's installer registers the library.
 const LIBRARY: &str = if cfg!(windows) { "nvcuda.dll" } else { "libcuda.so.1" };
@@ -45,13 +44,13 @@ pub enum DriverError {
         "the CUDA driver did not start: {0}; `nvidia-smi` says whether the kernel module is loaded \
          and fits the library"
     )]
-    Init(&'static str),
+    Init(String),
     /// The driver started but could not count its devices.
     #[error(
         "the CUDA driver started, but counting its devices failed: {0}; `nvidia-smi` says whether it \
          works"
     )]
-    Count(&'static str),
+    Count(String),
     /// The driver runs but shows no device.
     #[error(
         "the CUDA driver shows no device; check `nvidia-smi -L` and the environment variable \
@@ -70,7 +69,7 @@ impl DriverError {
     /// Whether there is no driver or no device, so that a program may go on without; false if a driver is
     /// there and fails.
     #[must_use]
-    pub const fn is_absence(&self) -> bool {
+    pub fn is_absence(&self) -> bool {
         match self {
             Self::NoLibrary { .. } | Self::StubLibrary { .. } | Self::NoDevice => true,
             Self::Init(_) | Self::Count(_) => false,
@@ -86,10 +85,10 @@ impl DriverError {
 pub fn driver_available() -> Result<(), DriverError> {
     library()?;
     // SAFETY: cuInit takes no pointer; 0 is the only value its documentation allows.
-    succeeded(unsafe { cust_raw::cuInit(0) }, DriverError::Init)?;
+    succeeded(unsafe { sys::cuInit(0) }, DriverError::Init)?;
     let mut count: c_int = 0;
     // SAFETY: the pointer is to a live c_int, which the driver writes before it returns.
-    let code = unsafe { cust_raw::cuDeviceGetCount(&raw mut count) };
+    let code = unsafe { sys::cuDeviceGetCount(&raw mut count) };
     succeeded(code, DriverError::Count)?;
     if count > 0 { Ok(()) } else { Err(DriverError::NoDevice) }
 }
@@ -97,14 +96,26 @@ pub fn driver_available() -> Result<(), DriverError> {
 /// The error of a result code: a missing device or a stub by its own variant, any other by `failed`.
 fn succeeded(
     code: CUresult,
-    failed: impl FnOnce(&'static str) -> DriverError,
+    failed: impl FnOnce(String) -> DriverError,
 ) -> Result<(), DriverError> {
     match code {
         CUresult::CUDA_SUCCESS => Ok(()),
         CUresult::CUDA_ERROR_NO_DEVICE => Err(DriverError::NoDevice),
         CUresult::CUDA_ERROR_STUB_LIBRARY => Err(DriverError::StubLibrary { library: LIBRARY }),
-        other => Err(failed(codes::name(other).to_str().unwrap_or("unknown"))),
+        other => Err(failed(name_of(other))),
     }
+}
+
+/// A code's name, as the driver gives it.
+fn name_of(code: CUresult) -> String {
+    let mut name = ptr::null();
+    // SAFETY: the pointer is to a live variable.
+    let answer = unsafe { sys::cuGetErrorName(code, &raw mut name) };
+    if answer != CUresult::CUDA_SUCCESS || name.is_null() {
+        return format!("error {}", code.0);
+    }
+    // SAFETY: the function succeeded: a static text that ends in zero.
+    unsafe { CStr::from_ptr(name) }.to_string_lossy().into_owned()
 }
 
 /// The driver's library, loaded once and never unloaded.
@@ -156,43 +167,17 @@ impl Entry {
     }
 }
 
-/// Defines the driver's functions: `fn NAME(ARGUMENT: TYPE, ..);`, all of which return `CUresult`.
-macro_rules! driver_functions {
-    ($(fn $name:ident($($argument:ident: $type:ty),* $(,)?);)*) => { $(
-        // The signature is the one that cust_raw declares, or this does not compile.
-        const _: unsafe extern "C" fn($($type),*) -> cust_raw::CUresult = cust_raw::$name;
-
-        // SAFETY: callers give what the driver's documentation of the function asks for.
-        #[unsafe(no_mangle)]
-        unsafe extern "C" fn $name($($argument: $type),*) -> cust_raw::CUresult {
-            static ENTRY: $crate::library::Entry = {
-                const NAME: &str = concat!(stringify!($name), "\0");
-                match std::ffi::CStr::from_bytes_with_nul(NAME.as_bytes()) {
-                    Ok(name) => $crate::library::Entry::new(name),
-                    Err(_) => panic!("an identifier holds no zero byte"),
-                }
-            };
-            match ENTRY.resolve() {
-                Ok(address) => {
-                    // SAFETY: the address is that of the driver's function of this name, whose
-                    // signature is the declared one but for the result: an enumeration there, of
-                    // which any 32-bit value may come back, hence u32 here.
-                    let function = unsafe {
-                        std::mem::transmute::<
-                            std::ptr::NonNull<()>,
-                            unsafe extern "C" fn($($type),*) -> u32,
-                        >(address)
-                    };
-                    // SAFETY: the caller upholds what the driver asks for, as it would have to
-                    // with the driver's own symbol.
-                    $crate::codes::known(unsafe { function($($argument),*) })
-                }
-                Err(code) => code,
-            }
+/// An identifier as a text that ends in zero.
+macro_rules! name {
+    ($name:ident) => {{
+        const NAME: &str = concat!(stringify!($name), "\0");
+        match std::ffi::CStr::from_bytes_with_nul(NAME.as_bytes()) {
+            Ok(name) => name,
+            Err(_) => panic!("an identifier holds no zero byte"),
         }
-    )* };
+    }};
 }
-pub(crate) use driver_functions;
+pub(crate) use name;
 
 #[cfg(test)]
 mod tests {
@@ -213,26 +198,22 @@ mod tests {
         assert_eq!(refused(CUresult::CUDA_ERROR_NO_DEVICE), DriverError::NoDevice);
         let no_library = DriverError::NoLibrary { library: LIBRARY, reason: String::new() };
         assert!(no_library.is_absence());
-        let failing = [
-            CUresult::CUDA_ERROR_SYSTEM_DRIVER_MISMATCH,
-            CUresult::CUDA_ERROR_SYSTEM_NOT_READY,
-            CUresult::CUDA_ERROR_OUT_OF_MEMORY,
-            CUresult::CUDA_ERROR_INVALID_DEVICE,
-            CUresult::CUDA_ERROR_UNKNOWN,
-        ];
+        // Not initialised, a driver that does not fit, no memory, an unknown one.
+        let failing =
+            [CUresult(3), CUresult(803), CUresult::CUDA_ERROR_OUT_OF_MEMORY, CUresult(999)];
         for code in failing {
             assert!(!refused(code).is_absence(), "{code:?}");
         }
     }
 
     #[test]
-    fn what_failed_is_said_by_its_name() {
-        let name = "CUDA_ERROR_NOT_INITIALIZED";
+    fn what_failed_is_said() {
         for failed in [DriverError::Init, DriverError::Count] {
-            let error = succeeded(CUresult::CUDA_ERROR_NOT_INITIALIZED, failed);
-            let error = error.expect_err("it is no success");
-            assert_eq!(error, failed(name));
-            assert!(error.to_string().contains(name) && !error.is_absence(), "{error}");
+            let error = succeeded(CUresult(3), failed).expect_err("it is no success");
+            // By its name where there is a driver.
+            let text = error.to_string();
+            let is_named = text.contains("CUDA_ERROR_NOT_INITIALIZED") || text.contains("error 3");
+            assert!(is_named && !error.is_absence(), "{error}");
         }
         let stub = refused(CUresult::CUDA_ERROR_STUB_LIBRARY).to_string();
         assert!(stub.contains(LIBRARY) && stub.contains("`stubs`"), "{stub}");

@@ -30,20 +30,6 @@ impl From<[u32; 3]> for Extent {
     }
 }
 
-#[cfg(feature = "cuda")]
-impl From<cust::function::GridSize> for Extent {
-    fn from(grid: cust::function::GridSize) -> Self {
-        Self([grid.x, grid.y, grid.z])
-    }
-}
-
-#[cfg(feature = "cuda")]
-impl From<cust::function::BlockSize> for Extent {
-    fn from(block: cust::function::BlockSize) -> Self {
-        Self([block.x, block.y, block.z])
-    }
-}
-
 /// Shape of a launch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Shape {

@@ -1,13 +1,13 @@
 //! Sessions that profile the inside of Rust GPU kernels.
 //!
-//! A [`Profiler`] holds the options. It attaches a [`Session`] to a module that the program loaded through
-//! `cust` (`Profiler::attach`), or to a [`Backend`], which is a GPU or the CPU emulator. A session ends in
+//! A [`Profiler`] holds the options. It attaches a [`Session`] to a module that the program loaded
+//! (`Profiler::attach`), or to a [`Backend`], which is a GPU or the CPU emulator. A session ends in
 //! a [`Trace`]: a timeline and statistics.
 //!
 //! # On modules of one's own
 //!
 //! ```no_run
-//! # #[cfg(feature = "cuda")] {
+//! # #[cfg(feature = "cust")] {
 //! use cust::launch;
 //! use cust::prelude::*;
 //! use profiler_host::{Keep, Profiler};
@@ -90,11 +90,17 @@
 //! The session's arrays then take as many bytes of page-locked memory as otherwise of the GPU's. To take
 //! less, give `max_warps` or [`ProfilerBuilder::for_grid`].
 //!
-//! # Linking
+//! # Host libraries
 //!
-//! With the feature `cuda` (on by default) this crate brings its own definitions of the driver's
-//! functions (`profiler-cuda-driver`), which find the driver when the program runs. A program that
-//! uses `cust` and names nothing of this crate must still link it: `use profiler_host as _;`.
+//! | feature | what sessions take |
+//! |---|---|
+//! | `cust` | its modules, functions and streams |
+//! | `cudarc` | its functions, which stand for their modules, and streams |
+//! | neither | [`RawModule`], [`RawFunction`], [`RawStream`]: the driver's handles, of any library |
+//!
+//! The driver is found when the program runs. The feature `cust` also brings definitions of the driver's functions
+//! that `cust` calls: a program that uses `cust` and names nothing of this crate must still link it by
+//! `use profiler_host as _;`.
 
 mod arrays;
 mod backend;
@@ -122,7 +128,9 @@ pub use capacity::Capacity;
 pub use error::Error;
 pub use export::{set_export, write_trace};
 #[cfg(feature = "cuda")]
-pub use gpu::kernel_resources;
+pub use gpu::{
+    AsFunction, AsModule, AsStream, RawFunction, RawModule, RawStream, kernel_resources,
+};
 pub use host_spans::{HostRecorder, HostSpan};
 pub use launch::{Extent, Kernel, Shape, non_empty, plain_name};
 pub use live::Watch;

@@ -64,7 +64,7 @@ impl Profiler {
 /// | made by | of | launches |
 /// |---|---|---|
 /// | [`Backend::session`], [`Profiler::attach_backend`] | a GPU or the emulator | by [`launch!`](crate::launch) |
-/// | `Profiler::attach` | modules that the program loaded through `cust` | by the program, as ever |
+/// | `Profiler::attach` | modules that the program loaded | by the program, as ever |
 ///
 /// A session that is dropped waits for the device and detaches. If
 /// [`export_on_drop`](Self::export_on_drop) was called, it writes its trace.
@@ -74,8 +74,8 @@ impl Profiler {
 ///
 /// ```compile_fail,E0505
 /// # use profiler_host::{Error, Profiler};
-/// # fn unload(profiler: Profiler, module: cust::module::Module, ptx: &str) -> Result<(), Error> {
-/// let session = profiler.attach(&module, ptx)?;
+/// # fn unload(profiler: Profiler, module: Box<dyn profiler_host::AsModule>, ptx: &str) -> Result<(), Error> {
+/// let session = profiler.attach(&*module, ptx)?;
 /// drop(module);
 /// drop(session);
 /// # Ok(()) }
@@ -401,7 +401,7 @@ impl<'a> Session<'a> {
 
     /// The stream of the session's launches, if they are those of a backend on a GPU.
     #[cfg(feature = "cuda")]
-    fn own_stream(&self) -> Option<&'a cust::stream::Stream> {
+    fn own_stream(&self) -> Option<crate::RawStream> {
         Some(self.backend?.gpu()?.stream())
     }
 }

@@ -18,8 +18,8 @@ use cust::memory::{CopyDestination, DeviceBuffer};
 use cust::module::Module;
 use cust::stream::{Stream, StreamFlags};
 use profiler_host::{
-    Backend, BackendChoice, Error, HostRecorder, Keep, Profiler, ProfilerBuilder, Shape, Slots,
-    Trace,
+    Backend, BackendChoice, Error, HostRecorder, Keep, Profiler, ProfilerBuilder, RawFunction,
+    Shape, Slots, Trace,
 };
 use profiler_trace::SiteTable;
 
@@ -290,9 +290,14 @@ fn a_launch_takes_slots_in_its_own_module_alone() {
     let third = Module::from_ptx(&gpu.ptx, &[]).expect("the module loads");
     let mut session = gpu.attach(Profiler::builder().slots(Slots::Linear).max_warps(20));
     session.attach_also(&second, &gpu.ptx).expect("attached");
-    let refused = session.prepare_module(&third, &gpu.stream, 1, 32);
+    let [first, other] = [&gpu.module, &third].map(|module| {
+        let kernel = module.get_function("record").expect("the kernel");
+        // SAFETY: the modules live until the end.
+        unsafe { RawFunction::new(kernel.to_raw().cast()) }
+    });
+    let refused = session.prepare_kernel(&other, &gpu.stream, 1, 32);
     assert!(matches!(refused, Err(Error::NotAttached)));
-    session.prepare_module(&gpu.module, &gpu.stream, 20, 32).expect("announced");
+    session.prepare_kernel(&first, &gpu.stream, 20, 32).expect("announced");
     gpu.launch_on(&gpu.stream, 20, 1);
     let mut out = gpu.out.as_device_ptr();
     let mut regions = 1_u32;

@@ -6,15 +6,13 @@ use std::marker::PhantomData;
 use std::sync::mpsc;
 use std::time::Duration;
 
-use cust::context::Context;
-use cust::event::{Event, EventFlags};
-use cust::module::Module;
-use cust::stream::{Stream, StreamFlags};
-use cust::sys::{CUfunction, CUfunction_attribute as Attribute};
+use profiler_cuda_driver::sys::CUfunction;
+use profiler_cuda_driver::sys::constants::CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES;
 use profiler_trace::{DeviceInfo, KernelResources, RecordCost};
 
 use crate::error::Error;
-use crate::gpu::driver::{self, DeviceMemory, check_cust};
+use crate::gpu::driver::{self, DeviceMemory};
+use crate::gpu::handles::{Event, Module, PrimaryContext, RawStream, Stream};
 use crate::gpu::{GpuSession, function};
 use crate::launch::{Extent, Kernel, Shape};
 use crate::options::Options;
@@ -33,7 +31,7 @@ pub(crate) struct Gpu {
     module: Module,
     ptx: &'static str,
     info: DeviceInfo,
-    _context: Context,
+    _context: PrimaryContext,
     /// The driver's contexts belong to threads.
     _not_send: PhantomData<*const ()>,
 }
@@ -49,10 +47,10 @@ struct Loaded {
 impl Gpu {
     /// The first device, with the module loaded.
     pub(crate) fn new(ptx: &'static str) -> Result<Self, Error> {
-        let context = check_cust("starting CUDA", cust::quick_init())?;
+        let context = PrimaryContext::new()?;
         let info = driver::device_info()?;
         let module = driver::load(ptx)?;
-        let stream = check_cust("making a stream", Stream::new(StreamFlags::NON_BLOCKING, None))?;
+        let stream = Stream::new()?;
         Ok(Self {
             functions: RefCell::default(),
             stream,
@@ -68,8 +66,8 @@ impl Gpu {
         &self.info
     }
 
-    pub(crate) fn stream(&self) -> &Stream {
-        &self.stream
+    pub(crate) fn stream(&self) -> RawStream {
+        self.stream.raw()
     }
 
     pub(crate) fn session(
@@ -77,11 +75,11 @@ impl Gpu {
         options: &Options,
         cost: &mut Option<RecordCost>,
     ) -> Result<GpuSession<'_>, Error> {
-        GpuSession::new(options, &self.module, self.ptx, true, cost)
+        GpuSession::new(options, self.module.raw(), self.ptx, true, cost)
     }
 
     pub(crate) fn synchronize(&self) -> Result<(), Error> {
-        driver::synchronize(&self.stream)
+        driver::synchronize(self.stream.as_inner())
     }
 
     pub(crate) fn zeroed(&self, bytes: u64) -> Result<DeviceMemory, Error> {
@@ -127,9 +125,9 @@ impl Gpu {
         let loaded = match functions.get_mut(name) {
             Some(loaded) => loaded,
             None => {
-                let function = function(&self.module, self.ptx, name)?;
-                let attribute = Attribute::CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES;
-                let static_shared = driver::function_attribute(function, attribute)?;
+                let function = function(self.module.raw(), self.ptx, name)?;
+                let static_shared =
+                    driver::function_attribute(function, CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES)?;
                 let static_shared_bytes = u32::try_from(static_shared).unwrap_or(0);
                 functions.entry(name.to_owned()).or_insert(Loaded {
                     function,
@@ -150,20 +148,19 @@ impl Gpu {
         &self,
         launches: impl FnOnce() -> Result<R, Error>,
     ) -> Result<(R, Duration), Error> {
-        let event = || check_cust("making an event", Event::new(EventFlags::DEFAULT));
-        let (begin, end) = (event()?, event()?);
+        let (begin, end) = (Event::new()?, Event::new()?);
         let (queued, is_queued) = mpsc::channel::<()>();
         // It ends when the sender is dropped.
         let hold = move || {
             let _ended = is_queued.recv_timeout(HOLD_MAX);
         };
-        check_cust("holding up the stream", self.stream.add_callback(Box::new(hold)))?;
-        check_cust("recording an event", begin.record(&self.stream))?;
+        self.stream.hold(hold)?;
+        begin.record(&self.stream)?;
         let result = launches()?;
-        check_cust("recording an event", end.record(&self.stream))?;
+        end.record(&self.stream)?;
         drop(queued);
         self.synchronize()?;
-        let milliseconds = check_cust("reading an event", end.elapsed_time_f32(&begin))?;
+        let milliseconds = end.since(&begin)?;
         Ok((result, Duration::from_secs_f64(f64::from(milliseconds.max(0.0)) / 1e3)))
     }
 }

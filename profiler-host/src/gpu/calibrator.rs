@@ -48,10 +48,17 @@ impl Calibrator {
     fn run(&self, device: &DeviceInfo, in_host: bool) -> Result<ModuleCapture, Error> {
         let ptx = self.ptx()?;
         let module = driver::load(&ptx)?;
-        let kernel = function(&module, &ptx, self.kernel)?;
+        let kernel = function(module.raw(), &ptx, self.kernel)?;
         let (options, sites) = (calibration::options(), SiteTable::from_ptx(&ptx)?);
-        let mut attached =
-            ModuleAttachment::with_sites(&options, &module, &ptx, sites, in_host, device, true)?;
+        let mut attached = ModuleAttachment::with_sites(
+            &options,
+            module.raw(),
+            &ptx,
+            sites,
+            in_host,
+            device,
+            true,
+        )?;
         let shape = Shape::new(1, calibration::THREADS, 0);
         let mut rounds = calibration::ROUNDS;
         // Twice: the first run fetches the kernel's code.

@@ -1,10 +1,9 @@
 //! Reads the host's clock and the GPU's at one moment.
 
-use cust::module::Module;
-use cust::stream::{Stream, StreamFlags};
 use profiler_trace::ClockPair;
 
-use super::driver::{self, DeviceMemory, check_cust};
+use super::driver::{self, DeviceMemory};
+use super::handles::{Module, Stream};
 use crate::arrays::{Memory, Rows};
 use crate::error::Error;
 use crate::launch::Shape;
@@ -42,14 +41,14 @@ pub(crate) struct ClockReader {
 impl ClockReader {
     pub(crate) fn new() -> Result<Self, Error> {
         let module = driver::load(PTX)?;
-        let stream = check_cust("making a stream", Stream::new(StreamFlags::NON_BLOCKING, None))?;
+        let stream = Stream::new()?;
         let memory = DeviceMemory::new(8, || "free device memory".to_owned())?;
         Ok(Self { module, stream, memory })
     }
 
     /// What both clocks say; `now_ns` reads the host's. Waits for nothing but its own kernels.
     pub(crate) fn read(&self, now_ns: impl Fn() -> u64) -> Result<ClockPair, Error> {
-        let kernel = super::function(&self.module, PTX, KERNEL)?;
+        let kernel = super::function(self.module.raw(), PTX, KERNEL)?;
         let mut readings = Vec::with_capacity(ROUNDS);
         // The first launch loads the kernel's code, which makes its bounds wide and does no harm.
         for _ in 0..ROUNDS {
@@ -60,7 +59,7 @@ impl ClockReader {
             unsafe {
                 driver::launch(kernel, Shape::new(1, 1, 0), self.stream.as_inner(), &mut arguments)
             }?;
-            driver::synchronize(&self.stream)?;
+            driver::synchronize(self.stream.as_inner())?;
             let after_ns = now_ns();
             let mut timer = [0; 8];
             self.memory.read(self.memory.address(), Rows::all(timer.len()), &mut timer)?;

@@ -8,13 +8,12 @@ use std::ffi::c_void;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use cust::module::Module;
-use cust::stream::{Stream, StreamFlags};
-use cust::sys::{CUfunction, CUstream};
+use profiler_cuda_driver::sys::{CUfunction, CUstream};
 use profiler_trace::{KeptClock, ModuleCapture};
 use profiler_wire::symbol::CLOCK_KEEPER;
 
-use super::driver::{self, DeviceMemory, check_cust};
+use super::driver::{self, DeviceMemory};
+use super::handles::{Module, Stream};
 use super::record_memory::MappedMemory;
 use crate::error::Error;
 use crate::host_memory::HostMemory;
@@ -134,7 +133,7 @@ impl ClockKeepers {
     /// Begins to read the clocks of so many SMs, once it has ended what it began before.
     pub(crate) fn begin(&mut self, sm_count: u32, at_most: Duration) -> Result<(), Error> {
         self.end()?;
-        let kernel = super::function(&self.module, PTX, CLOCK_KEEPER)?;
+        let kernel = super::function(self.module.raw(), PTX, CLOCK_KEEPER)?;
         let keeper = ClockKeeper::begin(kernel, Rows::new(sm_count, at_most))?;
         self.keepers.push(keeper);
         Ok(())
@@ -192,10 +191,9 @@ impl ClockKeeper {
     fn begin(kernel: CUfunction, layout: Rows) -> Result<Self, Error> {
         let help = || "keep clocks for a shorter time".to_owned();
         let control_bytes = CONTROL_BYTES + 4 * SMS_MAX;
-        let stream = || check_cust("making a stream", Stream::new(StreamFlags::NON_BLOCKING, None));
         let keeper = Self {
-            stream: stream()?,
-            stopping: stream()?,
+            stream: Stream::new()?,
+            stopping: Stream::new()?,
             control: DeviceMemory::new(control_bytes, || "free device memory".to_owned())?,
             rows: MappedMemory::new(layout.total_bytes(), help)?,
             layout,
@@ -246,7 +244,7 @@ impl ClockKeeper {
         if !self.stopped {
             self.stop_in(None)?;
         }
-        driver::synchronize(&self.stream)
+        driver::synchronize(self.stream.as_inner())
     }
 }
 

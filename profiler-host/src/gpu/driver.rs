@@ -1,36 +1,32 @@
-//! The driver's functions that sessions need and that `cust` does not offer, with results.
+//! The driver's functions that sessions need, with results.
 
-use std::ffi::{CStr, CString, c_int, c_uint, c_void};
+use std::ffi::{CStr, CString, c_char, c_int, c_uint, c_void};
 use std::marker::PhantomData;
 use std::ptr;
 
-use cust::error::CudaError;
-use cust::module::Module;
-use cust::stream::Stream;
-use cust::sys::{
-    self, CUcontext, CUdevice_attribute as Attribute, CUdeviceptr, CUfunction,
-    CUfunction_attribute as FunctionAttribute, CUjit_option, CUmemorytype, CUmodule, CUresult,
-    CUstream,
+use profiler_cuda_driver::sys::{
+    self, CUcontext, CUdeviceptr, CUfunction, CUresult, CUstream, constants,
 };
 use profiler_trace::{DeviceInfo, KernelResources};
 
+use super::handles::{Module, RawModule};
 use crate::arrays::{Memory, Rows};
 use crate::error::Error;
 use crate::launch::Extent;
 
 /// Names a result code as CUDA does.
 fn describe(code: CUresult) -> String {
-    let text =
-        |function: unsafe extern "C" fn(CUresult, *mut *const std::ffi::c_char) -> CUresult| {
-            let mut text = ptr::null();
-            // SAFETY: the pointer is to a live variable, which the function sets to a static text.
-            let answer = unsafe { function(code, &raw mut text) };
-            if answer != CUresult::CUDA_SUCCESS || text.is_null() {
-                return String::new();
-            }
-            // SAFETY: the function succeeded: a static text that ends in zero.
-            unsafe { CStr::from_ptr(text) }.to_string_lossy().into_owned()
-        };
+    type TextFunction = unsafe fn(CUresult, *mut *const c_char) -> CUresult;
+    let text = |function: TextFunction| {
+        let mut text = ptr::null();
+        // SAFETY: the pointer is to a live variable, which the function sets to a static text.
+        let answer = unsafe { function(code, &raw mut text) };
+        if answer != CUresult::CUDA_SUCCESS || text.is_null() {
+            return format!("error {}", code.0);
+        }
+        // SAFETY: the function succeeded: a static text that ends in zero.
+        unsafe { CStr::from_ptr(text) }.to_string_lossy().into_owned()
+    };
     format!("{} ({})", text(sys::cuGetErrorString), text(sys::cuGetErrorName))
 }
 
@@ -51,22 +47,6 @@ fn is_fatal(code: CUresult) -> bool {
     )
 }
 
-/// The same of `cust`'s errors.
-fn is_fatal_cust(error: CudaError) -> bool {
-    matches!(
-        error,
-        CudaError::IllegalAddress
-            | CudaError::LaunchTimeout
-            | CudaError::AssertError
-            | CudaError::HardwareStackError
-            | CudaError::IllegalInstruction
-            | CudaError::MisalignedAddress
-            | CudaError::InvalidAddressSpace
-            | CudaError::InvalidProgramCounter
-            | CudaError::LaunchFailed
-    )
-}
-
 /// The error of a kernel that failed, as the driver tells it: the session knows the rest.
 fn failed(reason: String, code: u32) -> Error {
     Error::KernelFailed { reason, code, salvaged: None, overwritten: None }
@@ -79,22 +59,9 @@ pub(crate) fn check(doing: &'static str, code: CUresult) -> Result<(), Error> {
     }
     let reason = describe(code);
     if is_fatal(code) {
-        return Err(failed(reason, code as u32));
+        return Err(failed(reason, code.0));
     }
     Err(Error::Cuda { doing, reason })
-}
-
-/// Makes an error of one of `cust`'s.
-pub(crate) fn check_cust<T>(doing: &'static str, result: Result<T, CudaError>) -> Result<T, Error> {
-    result.map_err(|error| {
-        let reason = format!("{error} ({error:?})");
-        // After a kernel that failed, whatever is asked of the driver fails in the same way.
-        if is_fatal_cust(error) {
-            failed(reason, error as u32)
-        } else {
-            Error::Cuda { doing, reason }
-        }
-    })
 }
 
 /// What lies between two rows is copied with them up to so many bytes: the driver copies rows one by
@@ -157,14 +124,14 @@ impl Memory for DeviceMemory {
         let copy = sys::CUDA_MEMCPY2D {
             srcXInBytes: 0,
             srcY: 0,
-            srcMemoryType: CUmemorytype::CU_MEMORYTYPE_DEVICE,
+            srcMemoryType: constants::CU_MEMORYTYPE_DEVICE,
             srcHost: ptr::null(),
             srcDevice: address,
             srcArray: ptr::null_mut(),
             srcPitch: rows.pitch,
             dstXInBytes: 0,
             dstY: 0,
-            dstMemoryType: CUmemorytype::CU_MEMORYTYPE_HOST,
+            dstMemoryType: constants::CU_MEMORYTYPE_HOST,
             dstHost: into.as_mut_ptr().cast(),
             dstDevice: 0,
             dstArray: ptr::null_mut(),
@@ -225,9 +192,9 @@ pub(crate) fn synchronize_context() -> Result<(), Error> {
 }
 
 /// Waits for one stream.
-pub(crate) fn synchronize(stream: &Stream) -> Result<(), Error> {
+pub(crate) fn synchronize(stream: CUstream) -> Result<(), Error> {
     // SAFETY: the stream is live.
-    check("waiting for the stream", unsafe { sys::cuStreamSynchronize(stream.as_inner()) })
+    check("waiting for the stream", unsafe { sys::cuStreamSynchronize(stream) })
 }
 
 /// The context of the calling thread.
@@ -239,7 +206,7 @@ pub(crate) fn current_context() -> Result<CUcontext, Error> {
 }
 
 /// The calling thread's context, which must be the primary one of its device: its handle stays valid
-/// whoever releases it. One that `cuCtxCreate` made (`cust::context::legacy`) may be destroyed before a
+/// whoever releases it. One that `cuCtxCreate` made may be destroyed before a
 /// session in it ends.
 pub(crate) fn current_primary_context() -> Result<CUcontext, Error> {
     let context = current_context()?;
@@ -293,22 +260,24 @@ impl Drop for Entered {
     }
 }
 
-fn set_current_context(context: CUcontext) -> Result<(), Error> {
+pub(super) fn set_current_context(context: CUcontext) -> Result<(), Error> {
     // SAFETY: the context is null, a primary one, whose handle stays valid, or what was current when an
     // `Entered` began, and nothing that one does destroys a context.
     check("entering the context", unsafe { sys::cuCtxSetCurrent(context) })
 }
 
-/// The address and size of a symbol in the module of a kernel.
-pub(crate) fn symbol(kernel: CUfunction, name: &str) -> Result<Option<(u64, usize)>, Error> {
-    let mut module: CUmodule = ptr::null_mut();
-    // SAFETY: the pointer is to a live variable; the function is of a loaded module.
-    check("finding the module", unsafe { sys::cuFuncGetModule(&raw mut module, kernel) })?;
+/// The address and size of a symbol in a module.
+pub(crate) fn symbol(module: RawModule, name: &str) -> Result<Option<(u64, usize)>, Error> {
     let Ok(name) = CString::new(name) else { return Ok(None) };
     let (mut address, mut bytes) = (0, 0);
-    // SAFETY: the pointers are to live variables and a text that ends in zero.
+    // SAFETY: the pointers are to live variables and a text that ends in zero; the module is loaded.
     let code = unsafe {
-        sys::cuModuleGetGlobal_v2(&raw mut address, &raw mut bytes, module, name.as_ptr())
+        sys::cuModuleGetGlobal_v2(
+            &raw mut address,
+            &raw mut bytes,
+            module.as_inner(),
+            name.as_ptr(),
+        )
     };
     if code == CUresult::CUDA_ERROR_NOT_FOUND {
         return Ok(None);
@@ -325,7 +294,7 @@ pub(crate) fn context_of(address: u64) -> Result<CUcontext, Error> {
     let code = unsafe {
         sys::cuPointerGetAttribute(
             (&raw mut context).cast(),
-            sys::CUpointer_attribute::CU_POINTER_ATTRIBUTE_CONTEXT,
+            constants::CU_POINTER_ATTRIBUTE_CONTEXT,
             address,
         )
     };
@@ -334,10 +303,7 @@ pub(crate) fn context_of(address: u64) -> Result<CUcontext, Error> {
 }
 
 /// One attribute of a kernel.
-pub(crate) fn function_attribute(
-    kernel: CUfunction,
-    attribute: FunctionAttribute,
-) -> Result<c_int, Error> {
+pub(crate) fn function_attribute(kernel: CUfunction, attribute: c_int) -> Result<c_int, Error> {
     let mut value = 0;
     // SAFETY: the pointer is to a live variable; the function is of a loaded module.
     let code = unsafe { sys::cuFuncGetAttribute(&raw mut value, attribute, kernel) };
@@ -358,13 +324,13 @@ pub(crate) fn resources(
     let threads = block.0.into_iter().fold(1, u32::saturating_mul);
     // Of blocks that no launch may have the driver need not say how many fit.
     let is_refused = threads == 0
-        || threads > attribute(FunctionAttribute::CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK)?
+        || threads > attribute(constants::CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK)?
         || dynamic_shared_bytes
-            > attribute(FunctionAttribute::CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES)?;
+            > attribute(constants::CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES)?;
     Ok(KernelResources {
-        registers: attribute(FunctionAttribute::CU_FUNC_ATTRIBUTE_NUM_REGS)?,
-        local_bytes: attribute(FunctionAttribute::CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES)?,
-        shared_bytes: attribute(FunctionAttribute::CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES)?,
+        registers: attribute(constants::CU_FUNC_ATTRIBUTE_NUM_REGS)?,
+        local_bytes: attribute(constants::CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES)?,
+        shared_bytes: attribute(constants::CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES)?,
         blocks_per_sm: if is_refused {
             0
         } else {
@@ -392,7 +358,7 @@ fn blocks_per_sm(kernel: CUfunction, threads: u32, shared_bytes: u32) -> Result<
 
 /// Lets a kernel be launched with this much dynamic shared memory.
 pub(crate) fn allow_dynamic_shared(kernel: CUfunction, bytes: u32) -> Result<(), Error> {
-    let attribute = FunctionAttribute::CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES;
+    let attribute = constants::CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES;
     let bytes = c_int::try_from(bytes).unwrap_or(c_int::MAX);
     // SAFETY: the function is of a loaded module.
     let code = unsafe { sys::cuFuncSetAttribute(kernel, attribute, bytes) };
@@ -435,16 +401,9 @@ pub(crate) unsafe fn launch(
 pub(crate) fn load(ptx: &str) -> Result<Module, Error> {
     let bad = |reason: String| Error::BadPtx { reason };
     let text = CString::new(ptx).map_err(|_| bad("it holds a zero byte".to_owned()))?;
-    let error = match Module::from_ptx_cstr(&text, &[]) {
-        Ok(module) => return Ok(module),
-        Err(error) if is_fatal_cust(error) => {
-            return check_cust("loading the module", Err(error));
-        }
-        Err(error) => error,
-    };
     let mut log = vec![0_u8; 8192];
     let mut options =
-        [CUjit_option::CU_JIT_ERROR_LOG_BUFFER, CUjit_option::CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES];
+        [constants::CU_JIT_ERROR_LOG_BUFFER, constants::CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES];
     // Sizes go by value in the place of the pointer (CUDA Driver API, cuModuleLoadDataEx).
     let mut values = [log.as_mut_ptr().cast(), ptr::without_provenance_mut(log.len())];
     let mut module = ptr::null_mut();
@@ -460,11 +419,13 @@ pub(crate) fn load(ptx: &str) -> Result<Module, Error> {
         )
     };
     if code == CUresult::CUDA_SUCCESS {
-        // SAFETY: the module was just loaded, and nothing refers to it.
-        unsafe { sys::cuModuleUnload(module) };
+        return Ok(Module::owned(module));
+    }
+    if is_fatal(code) {
+        check("loading the module", code)?;
     }
     let log = CStr::from_bytes_until_nul(&log).map(CStr::to_string_lossy).unwrap_or_default();
-    Err(bad(format!("{error} ({error:?}) {}", log.trim())))
+    Err(bad(format!("{} {}", describe(code), log.trim())))
 }
 
 /// What the current device is.
@@ -472,7 +433,7 @@ pub(crate) fn device_info() -> Result<DeviceInfo, Error> {
     let mut device = 0;
     // SAFETY: the pointer is to a live variable.
     check("finding the device", unsafe { sys::cuCtxGetDevice(&raw mut device) })?;
-    let attribute = |attribute: Attribute| {
+    let attribute = |attribute: c_int| {
         let mut value = 0;
         // SAFETY: the pointer is to a live variable; the device is the context's.
         let code = unsafe { sys::cuDeviceGetAttribute(&raw mut value, attribute, device) };
@@ -492,10 +453,10 @@ pub(crate) fn device_info() -> Result<DeviceInfo, Error> {
         name: name.into_owned(),
         emulated: false,
         compute_capability: Some((
-            attribute(Attribute::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR)?,
-            attribute(Attribute::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR)?,
+            attribute(constants::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR)?,
+            attribute(constants::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR)?,
         )),
-        sm_count: attribute(Attribute::CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT)?,
+        sm_count: attribute(constants::CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT)?,
         driver: format!("CUDA {}.{}", version / 1000, version % 1000 / 10),
         clock_mhz: None,
     })

@@ -1,15 +1,15 @@
 //! One module that a session is attached to: its descriptor, its arrays, its sites.
 
+use std::marker::PhantomData;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use cust::error::CudaError;
-use cust::module::Module;
-use cust::sys::{CUfunction, CUstream};
+use profiler_cuda_driver::sys::{CUfunction, CUstream};
 use profiler_trace::{DeviceInfo, ModuleCapture, SiteTable};
 use profiler_wire::descriptor::{self, offset};
 use profiler_wire::symbol::DESCRIPTOR;
 
 use super::driver::{self, DeviceMemory};
+use super::handles::RawModule;
 use super::record_memory::RecordMemory;
 use crate::arrays::Arrays;
 use crate::error::Error;
@@ -42,7 +42,8 @@ pub(crate) struct ModuleAttachment<'m> {
     sites: SiteTable,
     /// `slot_base` as it will be when what was enqueued so far has run.
     slot_base: u32,
-    module: &'m Module,
+    module: RawModule,
+    _module: PhantomData<&'m ()>,
     /// Its kernels with their names, where the host is recorded.
     kernels: Vec<(CUfunction, String)>,
 }
@@ -59,10 +60,10 @@ pub(crate) fn entry_names(ptx: &str) -> impl Iterator<Item = &str> {
 }
 
 /// A kernel of the module.
-pub(crate) fn function(module: &Module, ptx: &str, name: &str) -> Result<CUfunction, Error> {
-    match module.get_function(name) {
-        Ok(function) => Ok(function.to_raw()),
-        Err(CudaError::NotFound) => {
+pub(crate) fn function(module: RawModule, ptx: &str, name: &str) -> Result<CUfunction, Error> {
+    match module.function(name)? {
+        Some(function) => Ok(function),
+        None => {
             let names: Vec<&str> = entry_names(ptx).collect();
             let mut available = match names.len() {
                 0 => "none".to_owned(),
@@ -73,29 +74,23 @@ pub(crate) fn function(module: &Module, ptx: &str, name: &str) -> Result<CUfunct
             }
             Err(Error::NoKernel { name: name.to_owned(), available })
         }
-        Err(error) => driver::check_cust("finding the kernel", Err(error)),
     }
 }
 
 /// The kernels of the PTX that the module has, with their names.
 fn kernels(
-    module: &Module,
+    module: RawModule,
     ptx: &str,
 ) -> impl Iterator<Item = Result<(CUfunction, String), Error>> {
-    entry_names(ptx).filter_map(|name| match module.get_function(name) {
-        Ok(kernel) => Some(Ok((kernel.to_raw(), name.to_owned()))),
-        Err(CudaError::NotFound) => None,
-        Err(error) => Some(driver::check_cust("finding a kernel", Err(error))),
+    entry_names(ptx).filter_map(move |name| {
+        let kernel = module.function(name).transpose()?;
+        Some(kernel.map(|kernel| (kernel, name.to_owned())))
     })
 }
 
 /// The address of the descriptor of a module of the current context.
-fn find_descriptor(module: &Module, ptx: &str) -> Result<u64, Error> {
-    // A kernel leads to the module's handle, which `Module` keeps to itself.
-    let Some((kernel, _)) = kernels(module, ptx).next().transpose()? else {
-        return Err(Error::NoDescriptor);
-    };
-    match driver::symbol(kernel, DESCRIPTOR)? {
+fn find_descriptor(module: RawModule) -> Result<u64, Error> {
+    match driver::symbol(module, DESCRIPTOR)? {
         // An address is valid in all contexts, so that nothing else would fail before a kernel does.
         Some((address, descriptor::BYTES)) => {
             if driver::context_of(address)? == driver::current_context()? {
@@ -120,7 +115,7 @@ impl<'m> ModuleAttachment<'m> {
     /// memory of the host where the module has a kernel that asks for that.
     pub(crate) fn new(
         options: &Options,
-        module: &'m Module,
+        module: RawModule,
         ptx: &str,
         device: &DeviceInfo,
         announced: bool,
@@ -133,7 +128,7 @@ impl<'m> ModuleAttachment<'m> {
     /// Attaches to a module that has these sites; `in_host` says whether records go to memory of the host.
     pub(crate) fn with_sites(
         options: &Options,
-        module: &'m Module,
+        module: RawModule,
         ptx: &str,
         sites: SiteTable,
         in_host: bool,
@@ -146,7 +141,7 @@ impl<'m> ModuleAttachment<'m> {
                 DeviceMemory::new(descriptor::BYTES as u64, || "free device memory".to_owned())
             })
             .transpose()?;
-        let symbol = match (&own_descriptor, find_descriptor(module, ptx)) {
+        let symbol = match (&own_descriptor, find_descriptor(module)) {
             (Some(memory), Ok(_) | Err(Error::NoDescriptor)) => memory.address(),
             (_, found) => found?,
         };
@@ -179,8 +174,17 @@ impl<'m> ModuleAttachment<'m> {
             }
             driver::copy_to_device(symbol, &arrays.descriptor.to_bytes())?;
         }
-        let attached =
-            Self { symbol, arrays, memory, own_descriptor, sites, slot_base: 0, module, kernels };
+        let attached = Self {
+            symbol,
+            arrays,
+            memory,
+            own_descriptor,
+            sites,
+            slot_base: 0,
+            module,
+            _module: PhantomData,
+            kernels,
+        };
         // Streams that do not wait for the default stream must find all of this done.
         driver::synchronize_context()?;
         Ok(attached)
@@ -192,8 +196,8 @@ impl<'m> ModuleAttachment<'m> {
     }
 
     /// Whether it is attached to this very module.
-    pub(crate) fn is_of(&self, module: &Module) -> bool {
-        std::ptr::eq(self.module, module)
+    pub(crate) fn is_of(&self, module: RawModule) -> bool {
+        self.module == module
     }
 
     /// Whether the kernel, given by the address of its module's descriptor, records in it.

@@ -3,9 +3,10 @@
 use std::ffi::c_void;
 use std::sync::Arc;
 
-use cust::sys::{
-    self, CU_MEMHOSTREGISTER_DEVICEMAP, CU_MEMHOSTREGISTER_PORTABLE, CUresult, CUstream,
+use profiler_cuda_driver::sys::constants::{
+    CU_MEMHOSTREGISTER_DEVICEMAP, CU_MEMHOSTREGISTER_PORTABLE,
 };
+use profiler_cuda_driver::sys::{self, CUresult, CUstream};
 
 use super::driver::{self, DeviceMemory};
 use crate::arrays::{Memory, Rows};

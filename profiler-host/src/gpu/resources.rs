@@ -1,9 +1,9 @@
 //! The resources of a kernel of a module of the user's own.
 
-use cust::function::Function;
 use profiler_trace::KernelResources;
 
 use super::driver;
+use super::handles::AsFunction;
 use crate::error::Error;
 use crate::launch::Extent;
 
@@ -16,9 +16,8 @@ use crate::launch::Extent;
 /// [`ResourceEffect`](crate::ResourceEffect).
 ///
 /// ```no_run
-/// # use cust::module::Module;
-/// # fn say(module: &Module) -> Result<(), Box<dyn std::error::Error>> {
-/// let resources = profiler_host::kernel_resources(&module.get_function("gemm")?, 256, 0)?;
+/// # fn say(gemm: profiler_host::RawFunction) -> Result<(), profiler_host::Error> {
+/// let resources = profiler_host::kernel_resources(&gemm, 256, 0)?;
 /// println!("{} registers, {} blocks an SM", resources.registers, resources.blocks_per_sm);
 /// # Ok(()) }
 /// ```
@@ -31,9 +30,9 @@ use crate::launch::Extent;
 ///
 /// CUDA errors.
 pub fn kernel_resources(
-    function: &Function<'_>,
+    function: &impl AsFunction,
     block: impl Into<Extent>,
     dynamic_shared_bytes: u32,
 ) -> Result<KernelResources, Error> {
-    driver::resources(function.to_raw(), block.into(), dynamic_shared_bytes)
+    driver::resources(function.raw_function().as_inner(), block.into(), dynamic_shared_bytes)
 }

@@ -3,10 +3,7 @@
 use std::ffi::c_void;
 use std::time::Duration;
 
-use cust::function::Function;
-use cust::module::Module;
-use cust::stream::Stream;
-use cust::sys::{CUcontext, CUstream};
+use profiler_cuda_driver::sys::{CUcontext, CUstream};
 use profiler_device::DescriptorPtr;
 use profiler_trace::{Capture, DeviceInfo, RecordCost, SiteTable};
 use profiler_wire::symbol::DESCRIPTOR;
@@ -16,6 +13,7 @@ use super::calibrator;
 use super::clock::ClockReader;
 use super::clock_keeper::ClockKeepers;
 use super::driver::{self, Entered};
+use super::handles::{RawFunction, RawModule, RawStream};
 use crate::backend::Gpu;
 use crate::error::Error;
 use crate::host_spans::{HostLog, HostRecorder};
@@ -67,7 +65,7 @@ impl<'m> GpuSession<'m> {
     /// Attaches to the first module. Measures the cost of a record first if the options ask for it.
     pub(crate) fn new(
         options: &Options,
-        module: &'m Module,
+        module: RawModule,
         ptx: &str,
         announced: bool,
         cost: &mut Option<RecordCost>,
@@ -94,7 +92,7 @@ impl<'m> GpuSession<'m> {
 
     pub(crate) fn attach_also(
         &mut self,
-        module: &'m Module,
+        module: RawModule,
         ptx: &str,
         cost: &mut Option<RecordCost>,
     ) -> Result<(), Error> {
@@ -121,7 +119,7 @@ impl<'m> GpuSession<'m> {
         &self.device
     }
 
-    pub(crate) fn is_attached_to(&self, module: &Module) -> bool {
+    pub(crate) fn is_attached_to(&self, module: RawModule) -> bool {
         self.attached.iter().any(|attached| attached.is_of(module))
     }
 
@@ -142,7 +140,7 @@ impl<'m> GpuSession<'m> {
     /// Announces a launch in those modules for which `of` holds.
     pub(crate) fn announce(
         &mut self,
-        stream: &Stream,
+        stream: RawStream,
         shape: Shape,
         of: impl Fn(&ModuleAttachment<'m>) -> bool,
     ) -> Result<(), Error> {
@@ -182,10 +180,10 @@ impl<'m> GpuSession<'m> {
     }
 
     /// Ends what [`keep_clocks`](Self::keep_clocks) began, when `stream` comes to here or now.
-    pub(crate) fn stop_clocks(&mut self, stream: Option<&Stream>) -> Result<(), Error> {
+    pub(crate) fn stop_clocks(&mut self, stream: Option<RawStream>) -> Result<(), Error> {
         let _entered = Entered::new(self.context);
         let clocks = self.clocks.as_mut();
-        clocks.map_or(Ok(()), |clocks| clocks.end_in(stream.map(Stream::as_inner)))
+        clocks.map_or(Ok(()), |clocks| clocks.end_in(stream.map(RawStream::as_inner)))
     }
 
     /// Checks the guards that outlive a failed kernel.
@@ -224,17 +222,17 @@ impl<'m> GpuSession<'m> {
     /// That of [`Session::launch`](crate::Session::launch).
     pub(crate) unsafe fn launch(
         &mut self,
-        function: &Function<'_>,
+        function: RawFunction,
         shape: Shape,
-        stream: &Stream,
+        stream: RawStream,
         arguments: &mut [*mut c_void],
     ) -> Result<(), Error> {
-        let kernel = function.to_raw();
+        let kernel = function.as_inner();
         // Where a kernel takes the descriptor as a parameter, its module says nothing of where it
         // records; and one module needs no search.
         let is_anywhere = self.options.apart || self.attached.len() == 1;
         let symbol = if !is_anywhere && self.attached.iter().any(ModuleAttachment::is_linear) {
-            driver::symbol(kernel, DESCRIPTOR)?.map(|(address, _)| address)
+            driver::symbol(function.module()?, DESCRIPTOR)?.map(|(address, _)| address)
         } else {
             None
         };
@@ -262,18 +260,18 @@ impl<'m> GpuSession<'m> {
 
     /// With linear slots: launches that are not announced find no slot from here on, up to the next
     /// one that is.
-    pub(crate) fn close(&mut self, stream: &Stream) -> Result<(), Error> {
+    pub(crate) fn close(&mut self, stream: RawStream) -> Result<(), Error> {
         self.attached.iter_mut().try_for_each(|attached| attached.close(stream.as_inner()))
     }
 
     /// Forgets all records and goes on: in the order of `stream` and without waiting for it if all launches
     /// are in it, or when all launches of the context have ended.
-    pub(crate) fn reset(&mut self, stream: Option<&Stream>) -> Result<(), Error> {
+    pub(crate) fn reset(&mut self, stream: Option<RawStream>) -> Result<(), Error> {
         let _entered = Entered::new(self.context);
         if stream.is_none() {
             self.wait_for_all()?;
         }
-        let raw = stream.map_or(std::ptr::null_mut(), Stream::as_inner);
+        let raw = stream.map_or(std::ptr::null_mut(), RawStream::as_inner);
         if let Some(clocks) = &mut self.clocks {
             clocks.forget_in(raw)?;
         }
@@ -281,7 +279,7 @@ impl<'m> GpuSession<'m> {
             attached.reset(raw)?;
         }
         // Launches in another stream would not wait for this.
-        self.stream = stream.map(Stream::as_inner);
+        self.stream = stream.map(RawStream::as_inner);
         self.host.iter().for_each(|host| host.log.reset());
         if stream.is_none() {
             // Streams that do not wait for the default stream must find all of this done.
@@ -292,14 +290,14 @@ impl<'m> GpuSession<'m> {
 
     /// Waits for the launches and reads their records back. `own` is the stream of all launches, if there
     /// is one.
-    pub(crate) fn capture(&mut self, own: Option<&Stream>) -> Result<Capture, Error> {
+    pub(crate) fn capture(&mut self, own: Option<RawStream>) -> Result<Capture, Error> {
         let _entered = Entered::new(self.context);
         if let Some(stream) = own {
-            driver::synchronize(stream)?;
+            driver::synchronize(stream.as_inner())?;
         }
         // Claimed slots are also those of launches past the session.
         let is_linear = self.attached.iter().all(ModuleAttachment::is_linear);
-        let is_own = |own: &Stream| self.stream.is_none_or(|stream| stream == own.as_inner());
+        let is_own = |own: RawStream| self.stream.is_none_or(|stream| stream == own.as_inner());
         if !(is_linear && own.is_some_and(is_own)) {
             self.wait_for_all()?;
         }

@@ -1,20 +1,17 @@
-//! Sessions of modules that the program loaded through `cust`.
+//! Sessions of modules that the program loaded.
 
 use std::ffi::c_void;
-
-use cust::function::Function;
-use cust::module::Module;
-use cust::stream::Stream;
 
 use super::{On, Session};
 use crate::error::Error;
 use crate::export::Output;
-use crate::gpu::GpuSession;
+use crate::gpu::{AsFunction, AsModule, AsStream, GpuSession, RawStream};
 use crate::launch::{Extent, Shape};
 use crate::profiler::Profiler;
 
 impl Profiler {
-    /// Attaches a session to a loaded module. Every launch of its kernels is recorded until the session
+    /// Attaches a session to a loaded module: of `cust` the module itself, of `cudarc` any of its kernels, of others a
+    /// [`RawModule`](crate::RawModule) or [`RawFunction`](crate::RawFunction). Every launch of its kernels is recorded until the session
     /// ends. `ptx` is the text that the module was loaded from.
     ///
     /// The program launches as it always does, in any streams. Only with
@@ -26,8 +23,13 @@ impl Profiler {
     ///
     /// A context that is not the device's primary one, PTX without sites or of another version, a module that
     /// is not of this PTX, another session on the same module, too little device memory.
-    pub fn attach<'m>(&self, module: &'m Module, ptx: &str) -> Result<Session<'m>, Error> {
+    pub fn attach<'m, M: AsModule + ?Sized>(
+        &self,
+        module: &'m M,
+        ptx: &str,
+    ) -> Result<Session<'m>, Error> {
         let mut output = Output::new(&self.options);
+        let module = module.raw_module(ptx)?;
         let session = GpuSession::new(&self.options, module, ptx, false, &mut output.cost)?;
         let apart = self.options.apart;
         Ok(Session { on: On::Gpu(session), backend: None, apart, output })
@@ -44,7 +46,12 @@ impl<'a> Session<'a> {
     ///
     /// See [`Profiler::attach`]; [`Error::OtherContext`] if the calling thread's context is not the
     /// session's.
-    pub fn attach_also(&mut self, module: &'a Module, ptx: &str) -> Result<(), Error> {
+    pub fn attach_also<M: AsModule + ?Sized>(
+        &mut self,
+        module: &'a M,
+        ptx: &str,
+    ) -> Result<(), Error> {
+        let module = module.raw_module(ptx)?;
         match &mut self.on {
             On::Gpu(session) => session.attach_also(module, ptx, &mut self.output.cost),
             On::Emulator(_) => Err(wrong("attach_also")),
@@ -62,40 +69,41 @@ impl<'a> Session<'a> {
     /// and is not found out. If launches may be forgotten, claim slots.
     ///
     /// The launch takes slots in every module of the session, as it does not say whose kernel follows.
-    /// [`prepare_module`](Self::prepare_module) takes them in one.
+    /// [`prepare_kernel`](Self::prepare_kernel) takes them in one.
     ///
     /// # Errors
     ///
     /// [`Error::SeveralStreams`] with linear slots, if the last launch was in another stream.
     pub fn prepare(
         &mut self,
-        stream: &Stream,
+        stream: &impl AsStream,
         grid: impl Into<Extent>,
         block: impl Into<Extent>,
     ) -> Result<(), Error> {
         let shape = Shape::new(grid, block, 0);
-        let announced = self.gpu("prepare")?.announce(stream, shape, |_| true);
+        let announced = self.gpu("prepare")?.announce(stream.raw_stream(), shape, |_| true);
         self.salvaging(announced)
     }
 
-    /// [Announces](Self::prepare) a launch of a kernel of this module. It takes slots there alone.
+    /// [Announces](Self::prepare) a launch of this kernel. It takes slots in its module alone.
     ///
     /// # Errors
     ///
     /// [`Error::NotAttached`] if the session is not attached to the module; see
     /// [`prepare`](Self::prepare).
-    pub fn prepare_module(
+    pub fn prepare_kernel(
         &mut self,
-        module: &Module,
-        stream: &Stream,
+        kernel: &impl AsFunction,
+        stream: &impl AsStream,
         grid: impl Into<Extent>,
         block: impl Into<Extent>,
     ) -> Result<(), Error> {
-        let session = self.gpu("prepare_module")?;
+        let session = self.gpu("prepare_kernel")?;
+        let module = kernel.raw_function().module()?;
         if !session.is_attached_to(module) {
             return Err(Error::NotAttached);
         }
-        let shape = Shape::new(grid, block, 0);
+        let (stream, shape) = (stream.raw_stream(), Shape::new(grid, block, 0));
         let announced = session.announce(stream, shape, |attached| attached.is_of(module));
         self.salvaging(announced)
     }
@@ -113,11 +121,12 @@ impl<'a> Session<'a> {
     /// See [`prepare`](Self::prepare); CUDA errors.
     pub unsafe fn launch(
         &mut self,
-        function: &Function<'_>,
+        function: &impl AsFunction,
         shape: Shape,
-        stream: &Stream,
+        stream: &impl AsStream,
         arguments: &mut [*mut c_void],
     ) -> Result<(), Error> {
+        let (function, stream) = (function.raw_function(), stream.raw_stream());
         // SAFETY: the caller's.
         let launched = unsafe { self.gpu("launch")?.launch(function, shape, stream, arguments) };
         self.salvaging(launched)
@@ -129,11 +138,11 @@ impl<'a> Session<'a> {
     /// # Errors
     ///
     /// CUDA errors.
-    pub fn stop_clocks_after(&mut self, stream: &Stream) -> Result<(), Error> {
-        self.stop_clocks_in(Some(stream))
+    pub fn stop_clocks_after(&mut self, stream: &impl AsStream) -> Result<(), Error> {
+        self.stop_clocks_in(Some(stream.raw_stream()))
     }
 
-    pub(super) fn stop_clocks_in(&mut self, stream: Option<&Stream>) -> Result<(), Error> {
+    pub(super) fn stop_clocks_in(&mut self, stream: Option<RawStream>) -> Result<(), Error> {
         match &mut self.on {
             On::Gpu(session) => {
                 let stopped = session.stop_clocks(stream);

@@ -123,12 +123,14 @@ pub(crate) fn two_modules(_: Setting) {
         session.attach_also(&second, ptx()).expect("attached");
         session.attach_also(&other, other_ptx).expect("attached");
         for (module, rounds) in [(&first, 1), (&second, 2), (&first, 3)] {
-            session.prepare_module(module, stream, GRID, BLOCK).expect("announced");
+            let kernel = module.get_function("warp_cycles").expect("it has it");
+            session.prepare_kernel(&kernel, stream, GRID, BLOCK).expect("announced");
             launch_warps(module, stream, rounds);
         }
         let output = DeviceBuffer::from_slice(&[0_u32; (GRID * BLOCK) as usize]).expect("memory");
         let pointer = output.as_device_ptr();
-        session.prepare_module(&other, stream, GRID, BLOCK).expect("announced");
+        let kernel = other.get_function("thousand").expect("it has it");
+        session.prepare_kernel(&kernel, stream, GRID, BLOCK).expect("announced");
         // SAFETY: one number a thread.
         unsafe { launch!(other.thousand<<<GRID, BLOCK, 0, stream>>>(pointer)) }
             .expect("the launch");

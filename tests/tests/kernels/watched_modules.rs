@@ -10,6 +10,8 @@ use std::collections::BTreeSet;
 use std::sync::mpsc::{RecvTimeoutError, channel};
 
 use cust::event::{Event, EventFlags, EventStatus};
+use cust::function::Function;
+use cust::module::Module;
 use cust::stream::Stream;
 use cust::sys::{
     CUresult, CUstreamCaptureMode, cuGraphDestroy, cuGraphGetNodes, cuStreamBeginCapture_v2,
@@ -23,6 +25,11 @@ use profiler_emulator::{Emulator, LaunchConfig, Stop};
 use profiler_host::trace::DiagnosticKind as Kind;
 use profiler_host::{Backend, BackendChoice, Slots, launch};
 use watching::{LIMIT, wait_for};
+
+/// A kernel, whose launches are announced.
+fn kernel<'m>(module: &'m Module, name: &str) -> Function<'m> {
+    module.get_function(name).expect("the module has it")
+}
 
 /// What announces and launches waits for no kernel: many stand after one that ends when it is told to.
 #[test]
@@ -47,13 +54,15 @@ fn launches_wait_for_no_kernel() {
                 flag.raise();
                 assert!(!late, "the launches were not through in {LIMIT:?}");
             });
-            session.prepare_module(first, stream, BLOCKS, modules::THREADS).expect("announced");
+            session
+                .prepare_kernel(&kernel(first, "waits"), stream, BLOCKS, modules::THREADS)
+                .expect("announced");
             gpu.waits(first, stream, flag);
             ended.record(stream).expect("recorded");
             for _ in 0..count {
-                let module = &gpu.other;
+                let by_warp = kernel(&gpu.other, "by_warp");
                 session
-                    .prepare_module(module, stream, BLOCKS, modules::THREADS)
+                    .prepare_kernel(&by_warp, stream, BLOCKS, modules::THREADS)
                     .expect("announced");
                 gpu.by_warp(stream);
             }
@@ -98,7 +107,12 @@ fn claimed_slots_write_nothing_between_launches() {
         let count = operations(&gpu.stream, || {
             for _ in 0..LAUNCHES {
                 session
-                    .prepare_module(&gpu.other, &gpu.stream, BLOCKS, modules::THREADS)
+                    .prepare_kernel(
+                        &kernel(&gpu.other, "by_warp"),
+                        &gpu.stream,
+                        BLOCKS,
+                        modules::THREADS,
+                    )
                     .expect("announced");
                 gpu.by_warp(&gpu.stream);
             }
@@ -156,14 +170,15 @@ fn several_modules_in_one_session_are_watched() {
         let mut session = gpu.attach(builder().slots(slots).records_per_warp(32).max_warps(WARPS));
         let watch = session.watch().expect("the kernels can be watched");
         flag.lower();
-        let mut prepare = |module| {
-            session.prepare_module(module, stream, BLOCKS, modules::THREADS).expect("announced");
+        let mut prepare = |module, name| {
+            let kernel = kernel(module, name);
+            session.prepare_kernel(&kernel, stream, BLOCKS, modules::THREADS).expect("announced");
         };
-        prepare(&gpu.other);
+        prepare(&gpu.other, "by_warp");
         gpu.by_warp(stream);
-        prepare(first);
+        prepare(first, "steps");
         gpu.steps(first, stream);
-        prepare(second);
+        prepare(second, "waits");
         gpu.waits(second, stream, &flag);
         let expected = [("steps", 0, Left), ("waits", 0, Within)];
         flag.raise_after(|| wait_for(&watch, || (), |trace| launches(trace) == expected));

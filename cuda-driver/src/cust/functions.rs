@@ -6,8 +6,39 @@ use std::ffi::{c_char, c_int, c_uchar, c_uint, c_ulonglong, c_ushort, c_void};
 
 use cust_raw::*;
 
-use crate::library::driver_functions;
+use super::codes;
+use crate::library::Entry;
 
+/// Defines the driver's functions: `fn NAME(ARGUMENT: TYPE, ..);`, all of which return `CUresult`.
+macro_rules! driver_functions {
+    ($(fn $name:ident($($argument:ident: $type:ty),* $(,)?);)*) => { $(
+        // The signature is the one that cust_raw declares, or this does not compile.
+        const _: unsafe extern "C" fn($($type),*) -> cust_raw::CUresult = cust_raw::$name;
+
+        // SAFETY: callers give what the driver's documentation of the function asks for.
+        #[unsafe(no_mangle)]
+        unsafe extern "C" fn $name($($argument: $type),*) -> cust_raw::CUresult {
+            static ENTRY: Entry = Entry::new($crate::library::name!($name));
+            match ENTRY.resolve() {
+                Ok(address) => {
+                    // SAFETY: the address is that of the driver's function of this name, whose
+                    // signature is the declared one but for the result: an enumeration there, of
+                    // which any 32-bit value may come back, hence u32 here.
+                    let function = unsafe {
+                        std::mem::transmute::<
+                            std::ptr::NonNull<()>,
+                            unsafe extern "C" fn($($type),*) -> u32,
+                        >(address)
+                    };
+                    // SAFETY: the caller upholds what the driver asks for, as it would have to
+                    // with the driver's own symbol.
+                    codes::known(unsafe { function($($argument),*) })
+                }
+                Err(code) => codes::known(code.0),
+            }
+        }
+    )* };
+}
 driver_functions! {
     fn cuInit(Flags: c_uint);
     fn cuDriverGetVersion(driverVersion: *mut c_int);

@@ -12,13 +12,7 @@ use crate::library::Entry;
 macro_rules! result_codes {
     ($($code:ident),* $(,)?) => {
         const CODES: &[(CUresult, &CStr)] = &[$(
-            (CUresult::$code, {
-                const NAME: &str = concat!(stringify!($code), "\0");
-                match CStr::from_bytes_with_nul(NAME.as_bytes()) {
-                    Ok(name) => name,
-                    Err(_) => panic!("an identifier holds no zero byte"),
-                }
-            }),
+            (CUresult::$code, $crate::library::name!($code)),
         )*];
     };
 }
@@ -72,7 +66,7 @@ pub(crate) fn known(code: u32) -> CUresult {
 }
 
 /// The code's name, as cuda.h spells it.
-pub(crate) fn name(code: CUresult) -> &'static CStr {
+fn name(code: CUresult) -> &'static CStr {
     CODES.iter().find(|(known, _)| *known == code).map_or(c"CUDA_ERROR_UNKNOWN", |(_, name)| name)
 }
 

@@ -1,0 +1,29 @@
+//! Kernels and streams of the library `cudarc`. It keeps modules' handles to itself; a kernel leads to its module.
+
+use cudarc::driver::{CudaFunction, CudaStream};
+
+use super::handles::{AsFunction, AsModule, AsStream, RawFunction, RawModule, RawStream};
+use crate::error::Error;
+
+// SAFETY: it holds its module.
+unsafe impl AsModule for CudaFunction {
+    fn raw_module(&self, _ptx: &str) -> Result<RawModule, Error> {
+        self.raw_function().module()
+    }
+}
+
+// SAFETY: as above.
+unsafe impl AsFunction for CudaFunction {
+    fn raw_function(&self) -> RawFunction {
+        // SAFETY: as above.
+        unsafe { RawFunction::new(self.cu_function().cast()) }
+    }
+}
+
+// SAFETY: the stream is destroyed when the value is dropped.
+unsafe impl AsStream for CudaStream {
+    fn raw_stream(&self) -> RawStream {
+        // SAFETY: as above.
+        unsafe { RawStream::new(self.cu_stream().cast()) }
+    }
+}
