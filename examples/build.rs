@@ -18,12 +18,15 @@ mod rust_cuda {
 use std::path::Path;
 
 use kernels::kernels;
+use profiler_build::Kernels;
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     for example in ["softmax", "gemm", "pipeline", "persistent", "watch"] {
         kernels(Path::new(""), example).build_or_warn()?;
     }
     hopper_gemm()?;
+    // Of the host program in host_cudarc.
+    Kernels::new("quickstart/kernels").build_or_warn()?;
     rust_cuda::run()
 }
 

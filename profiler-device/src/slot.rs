@@ -29,7 +29,7 @@ pub(crate) fn ordinal_of_block(config: Config, descriptor: impl Descriptor) -> O
     if magic != 0 {
         // Grids beyond 2^32 blocks do not get strides.
         let near = u32::try_from(ordinal).ok()?;
-        ordinal = (u128::from(near) * u128::from(magic) >> 64) as u64;
+        ordinal = ((u128::from(near) * u128::from(magic)) >> 64) as u64;
     }
     let count = descriptor.u32::<{ offset::BLOCK_COUNT }>();
     (count == u32::MAX || ordinal < u64::from(count)).then_some(ordinal)

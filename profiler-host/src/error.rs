@@ -179,20 +179,26 @@ pub enum Error {
          any number of launches)"
     )]
     AlreadyAttached,
-    /// The current context is none that a session can rely on until it ends.
+    /// No context is current.
     #[cfg(feature = "cuda")]
     #[error(
-        "the calling thread has no CUDA context, or one that is not the device's primary one and could be \
-         destroyed before the session ends; make it with `cust::quick_init()` or \
-         `cust::context::Context::new`, not with `cust::context::legacy`"
+        "the calling thread has no CUDA context; make that of the module current before the session begins \
+         (`CudaContext::bind_to_thread` of cudarc, `cust::quick_init()`, `cuCtxSetCurrent`)"
+    )]
+    NoContext,
+    /// A module of `cust` is in a context that may be destroyed before it.
+    #[cfg(feature = "cust")]
+    #[error(
+        "the calling thread's CUDA context is not the device's primary one and could be destroyed before the session \
+         ends; make it with `cust::quick_init()` or `cust::context::Context::new`, not with `cust::context::legacy`"
     )]
     NotPrimaryContext,
     /// A module was to be attached in another context than that of the session's first one.
     #[cfg(feature = "cuda")]
     #[error(
         "the session began in another CUDA context than the calling thread's; make that one current \
-         (`cust::context::CurrentContext::set_current`), or begin a session of its own for the modules of \
-         this one"
+         (`CudaContext::bind_to_thread` of cudarc, `CurrentContext::set_current` of cust), or begin a session of its \
+         own for the modules of this one"
     )]
     OtherContext,
     /// A module was to be attached that was loaded in another context than the calling thread's.
@@ -200,7 +206,7 @@ pub enum Error {
     #[error(
         "the module was loaded in another CUDA context than the calling thread's, on another GPU perhaps, \
          whose kernels cannot record in memory of this one; make the module's context current \
-         (`cust::context::CurrentContext::set_current`) before the session begins"
+         (`CudaContext::bind_to_thread` of cudarc, `CurrentContext::set_current` of cust) before the session begins"
     )]
     ModuleOfOtherContext,
     /// Clocks were to be kept on all SMs, and not all of them had a place for that.

@@ -160,7 +160,7 @@ fn deny(tools: &Path, unchecked: &mut Vec<String>) -> Result<(), Error> {
             .run()
     };
     check("Cargo.toml", &["bans", "licenses", "sources"])?;
-    check("fuzz/Cargo.toml", &["--allow", "license-not-encountered", "licenses", "sources"])?;
+    check("lab/Cargo.toml", &["--allow", "license-not-encountered", "licenses", "sources"])?;
     if tool(tools, "deny").args(["fetch", "db"]).succeeds() {
         tool(tools, "deny").args(["check", "--disable-fetch", "advisories"]).run()?;
     } else {

@@ -3,7 +3,7 @@
 use std::sync::OnceLock;
 
 use profiler_trace::Capture;
-use profiler_wire::descriptor::{BYTES, Lost};
+use profiler_wire::descriptor::{BYTES, Lost, block_magic, offset};
 use profiler_wire::{Descriptor, WIRE_VERSION};
 
 use crate::{capture_content, check};
@@ -20,8 +20,12 @@ pub fn check(bytes: &[u8]) {
     let read = Descriptor::from_bytes(descriptor);
     // Some bytes are no part of a field.
     let fields = Descriptor::from_bytes(&[0xff; BYTES]).to_bytes();
-    let of_fields = std::array::from_fn(|at| descriptor[at] & fields[at]);
-    assert_eq!(read.to_bytes(), of_fields);
+    let of_fields: [u8; BYTES] = std::array::from_fn(|at| descriptor[at] & fields[at]);
+    let written = read.to_bytes();
+    // The last bytes follow from a field.
+    let kept = offset::BLOCK_MAGIC as usize;
+    assert_eq!(written[..kept], of_fields[..kept]);
+    assert_eq!(written[kept..], block_magic(read.block_stride).to_le_bytes());
     assert_eq!(Descriptor::from_bytes(&read.to_bytes()), read);
 
     let mut rest = rest.iter();

@@ -4,14 +4,16 @@ use cust::function::Function;
 use cust::module::Module;
 use cust::stream::Stream;
 
+use super::driver;
 use super::handles::{AsFunction, AsModule, AsStream, RawFunction, RawModule, RawStream};
 use super::module_attachment::entry_names;
 use crate::error::Error;
 use crate::launch::Extent;
 
-// SAFETY: the module is unloaded when the value is dropped.
+// SAFETY: the module is unloaded when the value is dropped, and not before as the primary context stays.
 unsafe impl AsModule for Module {
     fn raw_module(&self, ptx: &str) -> Result<RawModule, Error> {
+        driver::require_primary_context()?;
         // It keeps its handle to itself, but a kernel leads there.
         let mut kernels = entry_names(ptx).filter_map(|name| self.get_function(name).ok());
         kernels.next().ok_or(Error::NoDescriptor)?.raw_function().module()

@@ -205,14 +205,19 @@ pub(crate) fn current_context() -> Result<CUcontext, Error> {
     Ok(context)
 }
 
-/// The calling thread's context, which must be the primary one of its device: its handle stays valid
-/// whoever releases it. One that `cuCtxCreate` made may be destroyed before a
-/// session in it ends.
-pub(crate) fn current_primary_context() -> Result<CUcontext, Error> {
-    let context = current_context()?;
-    if context.is_null() {
-        return Err(Error::NotPrimaryContext);
+/// The calling thread's context.
+pub(crate) fn entered_context() -> Result<CUcontext, Error> {
+    match current_context()? {
+        context if context.is_null() => Err(Error::NoContext),
+        context => Ok(context),
     }
+}
+
+/// Refuses a context that is not the primary one of its device: modules that do not hold it may be gone before a session
+/// ends. The handle of the primary one stays valid whoever releases it.
+#[cfg(feature = "cust")]
+pub(crate) fn require_primary_context() -> Result<(), Error> {
+    let context = entered_context()?;
     let (mut device, mut primary) = (0, ptr::null_mut());
     // SAFETY: the pointer is to a live variable.
     check("finding the device", unsafe { sys::cuCtxGetDevice(&raw mut device) })?;
@@ -232,7 +237,7 @@ pub(crate) fn current_primary_context() -> Result<CUcontext, Error> {
     // SAFETY: it was retained above.
     let code = unsafe { sys::cuDevicePrimaryCtxRelease_v2(device) };
     check("finding the primary context", code)?;
-    if context == primary { Ok(context) } else { Err(Error::NotPrimaryContext) }
+    if context == primary { Ok(()) } else { Err(Error::NotPrimaryContext) }
 }
 
 /// While it lives, a context is the calling thread's; after it the one that was.
@@ -242,7 +247,7 @@ pub(crate) struct Entered {
 }
 
 impl Entered {
-    /// Enters a context: null, or a primary one, of [`current_primary_context`].
+    /// Enters a context: that of a session, or null.
     pub(crate) fn new(context: CUcontext) -> Self {
         let before = current_context().ok();
         // If this fails, so will what is then asked of the driver, and says why.
@@ -261,8 +266,8 @@ impl Drop for Entered {
 }
 
 pub(super) fn set_current_context(context: CUcontext) -> Result<(), Error> {
-    // SAFETY: the context is null, a primary one, whose handle stays valid, or what was current when an
-    // `Entered` began, and nothing that one does destroys a context.
+    // SAFETY: the context is null, that of a session's modules, which are loaded there for as long as the session lives
+    // (`AsModule`), or what was current when an `Entered` began, and nothing that one does destroys a context.
     check("entering the context", unsafe { sys::cuCtxSetCurrent(context) })
 }
 

@@ -70,7 +70,7 @@ impl<'m> GpuSession<'m> {
         announced: bool,
         cost: &mut Option<RecordCost>,
     ) -> Result<Self, Error> {
-        let context = driver::current_primary_context()?;
+        let context = driver::entered_context()?;
         let device = driver::device_info()?;
         if options.record_cost == Cost::Measure {
             let in_host = SiteTable::from_ptx(ptx)?.needs_host_memory();
