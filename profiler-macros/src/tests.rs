@@ -201,7 +201,9 @@ fn a_kernel_exports_its_name_unless_it_cannot_or_already_does() {
         ("fn k<T>() {}", (false, false)),
         ("fn k<const N: usize>() {}", (false, false)),
     ] {
-        assert_eq!(export(&format!("extern \"ptx-kernel\" {item}")), expected, "{item}");
+        for abi in ["ptx-kernel", "gpu-kernel"] {
+            assert_eq!(export(&format!("extern \"{abi}\" {item}")), expected, "{abi} {item}");
+        }
     }
     assert_eq!(export("#[no_mangle] extern \"ptx-kernel\" fn k() {}"), (false, true));
     assert_eq!(export("#[export_name = \"k\"] extern \"ptx-kernel\" fn other() {}"), (false, true));

@@ -21,7 +21,7 @@ use crate::strategy::By;
 /// The compiler that a kernel is for.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
-    /// `extern "ptx-kernel"`, for rustc's own nvptx64 target.
+    /// `extern "ptx-kernel"` or `extern "gpu-kernel"`, for rustc's own nvptx64 target.
     PtxKernel,
     /// `#[kernel]`, which Rust-CUDA's `cuda_std` reads before or after `#[profiled]`.
     RustCuda,
@@ -41,7 +41,8 @@ impl Kind {
             return Some(Self::RustCuda);
         }
         let name = function.signature.abi.as_ref().and_then(|abi| abi.name.as_ref());
-        name.is_some_and(|name| name.value() == "ptx-kernel").then_some(Self::PtxKernel)
+        let is_kernel = |name: &str| matches!(name, "ptx-kernel" | "gpu-kernel");
+        name.is_some_and(|name| is_kernel(&name.value())).then_some(Self::PtxKernel)
     }
 }
 
