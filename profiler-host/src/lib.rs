@@ -113,6 +113,9 @@ mod given;
 #[cfg(feature = "cuda")]
 mod gpu;
 mod guards;
+#[cfg(all(doctest, feature = "cudarc"))]
+#[doc = include_str!("../../docs/host-libraries.md")]
+mod host_libraries {}
 mod host_memory;
 mod host_spans;
 mod launch;

@@ -72,7 +72,7 @@ fn a_new_project_from_the_tutorial_alone() {
     let folder = tempfile::tempdir().expect("an empty folder");
     let tour = folder.path().join("tour");
     let files = shown(&tutorial, "file");
-    assert_eq!(files.len(), 6, "the tutorial shows six files");
+    assert_eq!(files.len(), 5, "the tutorial shows five files");
     for (path, text) in files {
         let path = tour.join(path);
         fs::create_dir_all(path.parent().expect("inside the project")).expect("a folder");
