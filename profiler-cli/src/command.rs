@@ -6,6 +6,7 @@ mod diff;
 mod export;
 mod info;
 mod instrument;
+mod new;
 mod ptxas;
 mod record;
 mod report;
@@ -31,6 +32,7 @@ pub(crate) enum Command {
     Check(check::Arguments),
     Sites(sites::Arguments),
     Instrument(instrument::Arguments),
+    New(new::Arguments),
     Completions(completions::Arguments),
     #[command(hide = true)]
     Ptxas(ptxas::Arguments),
@@ -50,6 +52,7 @@ pub(crate) fn run(command: Command, console: &Console) -> Result<Verdict, Error>
         Command::Check(arguments) => check::run(&arguments, console),
         Command::Sites(arguments) => sites::run(&arguments, console),
         Command::Instrument(arguments) => instrument::run(&arguments, console),
+        Command::New(arguments) => new::run(&arguments, console),
         Command::Completions(arguments) => completions::run(&arguments),
     }
 }

@@ -8,6 +8,14 @@ use std::path::Path;
 #[expect(dead_code, clippy::print_stdout, reason = "a program that is type-checked")]
 mod program;
 
+/// Programs that `profiler new` writes, likewise.
+#[path = "../../../profiler-cli/templates/main_cudarc.rs"]
+#[expect(dead_code, clippy::print_stdout, reason = "a program that is type-checked")]
+mod of_cudarc;
+#[path = "../../../profiler-cli/templates/main_cust.rs"]
+#[expect(dead_code, clippy::print_stdout, reason = "a program that is type-checked")]
+mod of_cust;
+
 /// The sources that are compiled, each of which the page shows a part or the whole of.
 const SOURCES: [&str; 3] = ["kernels/src/lib.rs", "build.rs", "main.rs"];
 

@@ -10,6 +10,7 @@ mod kernels;
 mod launches;
 mod members;
 mod names;
+mod new;
 mod parts;
 mod record;
 mod signals;
