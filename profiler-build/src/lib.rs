@@ -79,6 +79,9 @@ use selection::Annotations;
 use toolchain::{CARGO_VARIABLE, Search, Toolchain};
 
 /// PTX 7.1: what the compiler writes for sm_80 is 7.0, and `mbarrier.test_wait.parity` came after it.
+/// The variable that leaves PTX out.
+const SKIP: &str = "PROFILER_SKIP_PTX";
+
 const DEFAULT_PTX_VERSION: u32 = 71;
 
 /// A device crate, and how to compile it.
@@ -235,13 +238,30 @@ impl Kernels {
     }
 
     /// Like [`Kernels::build`]; but if no compiler is found, it warns with the command that installs one, writes an
-    /// empty PTX file and returns `None`.
+    /// empty PTX file and returns `None`. With `PROFILER_SKIP_PTX=1` in the environment it does so at once and says
+    /// nothing: for `cargo check` and rust-analyzer, which need no PTX.
     ///
     /// # Errors
     ///
     /// As [`Kernels::build`], but for the missing compiler.
     pub fn build_or_warn(&self) -> Result<Option<Ptx>, Error> {
+        self.tell_cargo(&rerun_if_env_changed(SKIP))?;
+        if std::env::var_os(SKIP).is_some_and(|value| !value.is_empty() && value != "0") {
+            self.tell_cargo(&self.leave_out()?.1)?;
+            return Ok(None);
+        }
         self.build_or_warn_with(&Search::from_environment())
+    }
+
+    /// Writes no PTX. Gives the name, and what tells cargo where it is.
+    fn leave_out(&self) -> Result<(String, String), Error> {
+        // A name that is no target is a mistake on every machine.
+        nested::flags(&self.target)?;
+        let info = CrateInfo::read(&self.folder()?, None)?;
+        let name = self.name_or(&info);
+        let path = self.write(&name, "")?;
+        let told = path_variable(&name, &path);
+        Ok((name, told))
     }
 
     fn build_or_warn_with(&self, search: &Search) -> Result<Option<Ptx>, Error> {
@@ -249,11 +269,7 @@ impl Kernels {
         match search.find() {
             Ok(toolchain) => self.build_with(&toolchain).map(Some),
             Err(Error::NoCompiler { command, .. }) => {
-                // A name that is no target is a mistake on every machine.
-                nested::flags(&self.target)?;
-                let info = CrateInfo::read(&self.folder()?, None)?;
-                let name = self.name_or(&info);
-                let path = self.write(&name, "")?;
+                let (name, path) = self.leave_out()?;
                 let mut directives = format!(
                     "cargo::warning=no compiler for nvptx64, so {name} runs on the emulator only; \
                      install one with: {command}\n"
@@ -261,8 +277,7 @@ impl Kernels {
                 for path in search.watched() {
                     directives += &rerun_if_changed(&path);
                 }
-                directives += &path_variable(&name, &path);
-                self.tell_cargo(&directives)?;
+                self.tell_cargo(&(directives + &path))?;
                 Ok(None)
             }
             Err(other) => Err(other),

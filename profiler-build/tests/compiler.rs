@@ -353,7 +353,8 @@ fn build_scripts_are_told_what_to_watch() -> Outcome {
         root.path(),
         "host",
         "pub const PTX: &str = include_str!(concat!(env!(\"OUT_DIR\"), \"/kernels.ptx\"));\n\
-         #[test]\nfn ptx() {\n    assert!(PTX.contains(\".entry k\"));\n    \
+         #[test]\nfn ptx() {\n    let is_left_out = std::env::var_os(\"PROFILER_SKIP_PTX\").is_some();\n    \
+         assert!(PTX.contains(\".entry k\") != is_left_out && PTX.is_empty() == is_left_out);\n    \
          assert!(env!(\"PROFILER_PTX_KERNELS\").ends_with(\"kernels.ptx\"));\n}\n",
     )?;
     let source = "#![no_std]\n#![feature(abi_ptx)]\n#[panic_handler]\n\
@@ -370,6 +371,9 @@ fn build_scripts_are_told_what_to_watch() -> Outcome {
     let said = host.test(&[]);
     assert!(said.contains("Dirty host"), "a kernel has changed: {said}");
     assert!(!said.contains("unused variable"), "{said}");
+    // Whoever needs no PTX leaves it out, and gets it again.
+    host.test(&[("PROFILER_SKIP_PTX", "1")]);
+    host.test(&[]);
     Ok(())
 }
 
