@@ -22,6 +22,7 @@ pub(crate) fn check() -> Result<(), Error> {
     let mut unchecked = Vec::new();
     let tools = install()?;
     published_packages()?;
+    packed_program()?;
     deny(&tools, &mut unchecked)?;
     let isolated = isolated(&mut unchecked);
     features(&tools, isolated)?;
@@ -85,6 +86,57 @@ fn published_packages() -> Result<(), Error> {
         return Ok(());
     }
     Err(format!("packages:\n{}", offences.join("\n")).into())
+}
+
+/// Builds and tests what `profiler new` writes against packed packages, with nothing of the workspace.
+fn packed_program() -> Result<(), Error> {
+    const PACKAGES: [&str; 10] = [
+        "profiler-build",
+        "profiler-cuda-driver",
+        "profiler-device",
+        "profiler-device-macros",
+        "profiler-emulator",
+        "profiler-host",
+        "profiler-kernel",
+        "profiler-ptx",
+        "profiler-trace",
+        "profiler-wire",
+    ];
+    let folder = build_folder().join("packed");
+    for old in ["package", "program"].map(|name| folder.join(name)) {
+        if old.exists() {
+            std::fs::remove_dir_all(old)?;
+        }
+    }
+    cargo()
+        .args(["package", "--no-verify", "--allow-dirty", "--target-dir"])
+        .arg(&folder)
+        .args(PACKAGES.iter().flat_map(|name| ["--package", name]))
+        .run()?;
+    let packed = folder.join("package");
+    let version = cargo().args(["pkgid", "--package", "profiler-wire"]).output()?;
+    let version = version.trim().rsplit(['#', '@']).next().unwrap_or_default();
+    let mut patch = "\n[patch.crates-io]\n".to_owned();
+    for name in PACKAGES {
+        let name_and_version = format!("{name}-{version}");
+        let archive = packed.join(format!("{name_and_version}.crate"));
+        Run::new("tar").arg("-xzf").arg(archive).arg("-C").arg(&packed).run()?;
+        patch += &format!("{name} = {{ path = {:?} }}\n", packed.join(name_and_version));
+    }
+    cargo().args(["build", "--package", "profiler-cli"]).run()?;
+    let profiler = target().join("debug/profiler");
+    Run::new(profiler).args(["new", "program", "--profiler", "crates.io"]).folder(&folder).run()?;
+    let program = folder.join("program");
+    let manifest = std::fs::read_to_string(program.join("Cargo.toml"))?;
+    std::fs::write(program.join("Cargo.toml"), manifest + &patch)?;
+    for command in ["run", "test"] {
+        cargo()
+            .args([command, "--target-dir"])
+            .arg(folder.join("target"))
+            .folder(&program)
+            .run()?;
+    }
+    Ok(())
 }
 
 /// Dependencies of which packages of the workspace name several versions that are compatible: the

@@ -32,9 +32,9 @@ pub(crate) struct Arguments {
     /// The library with which the program loads and launches kernels
     #[arg(long, value_enum, default_value_t = Host::None)]
     host: Host,
-    /// Where the profiler's crates are: the folder of a clone, or the address of a git repository
+    /// Where the profiler's crates are: the folder of a clone, the address of a git repository, or `crates.io`
     /// [default: the clone that this program was built in, or else crates.io]
-    #[arg(long, value_name = "PATH|URL", value_hint = ValueHint::DirPath)]
+    #[arg(long, value_name = "PLACE", value_hint = ValueHint::DirPath)]
     profiler: Option<String>,
 }
 
@@ -97,6 +97,7 @@ fn source(given: Option<&str>) -> Result<Source, Error> {
         Some(url) if url.contains("://") || url.starts_with("git@") => {
             Ok(Source::Git(url.to_owned()))
         }
+        Some("crates.io") => Ok(Source::Registry),
         Some(path) if !has_crates(Path::new(path)) => {
             Err(Error::new(format!("{path} has no crate profiler-host"))
                 .with_help("name the folder of a clone of the profiler"))

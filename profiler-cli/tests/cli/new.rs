@@ -63,6 +63,13 @@ fn projects_of_host_libraries_depend_on_them() {
         assert!(read("src/main.rs").contains(&format!("use {host}::")));
         assert_eq!(read(".cargo/config.toml").is_empty(), host == "cudarc");
     }
+    folder.run("new packed --profiler crates.io");
+    let manifest = fs::read_to_string(folder.path("packed/Cargo.toml")).expect("it is written");
+    let version = env!("CARGO_PKG_VERSION");
+    assert!(
+        manifest.contains(&format!("profiler-host = {{ version = \"{version}\" }}")),
+        "{manifest}"
+    );
     // The clone that the program was built in is where the crates are, unless another place is named.
     folder.run("new here");
     let manifest = fs::read_to_string(folder.path("here/Cargo.toml")).expect("it is written");
