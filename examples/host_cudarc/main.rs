@@ -33,7 +33,8 @@ fn main() -> Result {
     let out = PathBuf::from(std::env::args().next_back().unwrap_or_default());
     let out = if out.is_dir() { out } else { PathBuf::from("target/profiles") };
     // SAFETY: it only looks for the library.
-    if PTX.is_empty() || !unsafe { driver::is_culib_present() } {
+    let has_gpu = unsafe { driver::is_culib_present() } && CudaContext::device_count().is_ok();
+    if PTX.is_empty() || !has_gpu {
         println!("no NVIDIA GPU, or no compiler for it when this was built");
         return Ok(());
     }

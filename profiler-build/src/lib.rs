@@ -78,10 +78,9 @@ use nested::{Job, file_error};
 use selection::Annotations;
 use toolchain::{CARGO_VARIABLE, Search, Toolchain};
 
-/// PTX 7.1: what the compiler writes for sm_80 is 7.0, and `mbarrier.test_wait.parity` came after it.
 /// The variable that leaves PTX out.
 const SKIP: &str = "PROFILER_SKIP_PTX";
-
+/// PTX 7.1: what the compiler writes for sm_80 is 7.0, and `mbarrier.test_wait.parity` came after it.
 const DEFAULT_PTX_VERSION: u32 = 71;
 
 /// A device crate, and how to compile it.

@@ -16,20 +16,22 @@ const SWITCH: &CStr = c"\
 .address_size 64
 .visible .entry profiler_switch(
 	.param .u64 descriptor, .param .u64 version_and_flags, .param .u32 slot_base, .param .u64 stamp,
-	.param .u64 block_magic
+	.param .u64 block_magic, .param .u32 block_stride
 )
 {
 	.reg .pred %p;
-	.reg .b32 %base;
+	.reg .b32 %base, %stride;
 	.reg .b64 %descriptor, %value, %stamp, %time, %magic;
 	ld.param.u64 %descriptor, [descriptor];
 	ld.param.u64 %value, [version_and_flags];
 	ld.param.u32 %base, [slot_base];
 	ld.param.u64 %stamp, [stamp];
 	ld.param.u64 %magic, [block_magic];
+	ld.param.u32 %stride, [block_stride];
 	setp.ne.u64 %p, %descriptor, 0;
 	@%p st.global.u32 [%descriptor+40], %base;
 	@%p st.global.u64 [%descriptor+120], %magic;
+	@%p st.global.u32 [%descriptor+88], %stride;
 	@%p st.global.u64 [%descriptor], %value;
 	mov.u64 %time, %globaltimer;
 	st.relaxed.sys.global.u64 [%stamp], %time;
@@ -96,7 +98,7 @@ pub(crate) struct Switch {
 
 // The kernel has their places.
 const _: () = assert!(offset::VERSION == 0 && offset::FLAGS == 4 && offset::SLOT_BASE == 40);
-const _: () = assert!(offset::BLOCK_MAGIC == 120);
+const _: () = assert!(offset::BLOCK_MAGIC == 120 && offset::BLOCK_STRIDE == 88);
 
 impl Context {
     /// Makes what is needed in a context, which must be current. `None` if the driver refuses something.
@@ -214,16 +216,17 @@ impl Switcher {
         stamps: u32,
         is_end: bool,
     ) -> bool {
-        let Switch { mut descriptor, value: [version, flags], mut slot_base, stride } = switch;
+        let Switch { mut descriptor, value: [version, flags], mut slot_base, mut stride } = switch;
         let mut value = u64::from(version) | u64::from(flags) << 32;
         let mut stamp = self.stamps + u64::from(stamps) * 16 + u64::from(is_end) * 8;
         let mut magic = block_magic(stride);
-        let mut parameters: [*mut c_void; 5] = [
+        let mut parameters: [*mut c_void; 6] = [
             (&raw mut descriptor).cast(),
             (&raw mut value).cast(),
             (&raw mut slot_base).cast(),
             (&raw mut stamp).cast(),
             (&raw mut magic).cast(),
+            (&raw mut stride).cast(),
         ];
         let launch = if is_per_thread { driver::launch_kernel_ptsz } else { driver::launch_kernel };
         let (kernel, parameters) = (self.kernel, parameters.as_mut_ptr());

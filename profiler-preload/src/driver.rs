@@ -12,8 +12,6 @@ pub(crate) type Code = c_int;
 pub(crate) type Handle = *mut c_void;
 
 pub(crate) const SUCCESS: Code = 0;
-/// `CUDA_ERROR_NOT_FOUND`.
-pub(crate) const NOT_FOUND: Code = 500;
 
 macro_rules! functions {
     ($(fn $name:ident = $index:ident($($argument:ident: $type:ty),* $(,)?);)*) => {
@@ -62,6 +60,7 @@ functions! {
     fn func_get_name = CUFUNCGETNAME(name: *mut *const c_char, function: Handle);
     fn kernel_get_function = CUKERNELGETFUNCTION(function: *mut Handle, kernel: Handle);
     fn kernel_get_name = CUKERNELGETNAME(name: *mut *const c_char, kernel: Handle);
+    fn kernel_get_attribute = CUKERNELGETATTRIBUTE(value: *mut c_int, attribute: c_int, kernel: Handle, device: c_int);
     fn kernel_get_library = CUKERNELGETLIBRARY(library: *mut Handle, kernel: Handle);
     fn module_get_function = CUMODULEGETFUNCTION(function: *mut Handle, module: Handle, name: *const c_char);
     fn module_get_global = CUMODULEGETGLOBAL_V2(address: *mut u64, bytes: *mut usize, module: Handle, name: *const c_char);

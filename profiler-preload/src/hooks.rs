@@ -136,8 +136,12 @@ impl OptionValues {
 
     fn put_back(&self) {
         for (index, value) in self.given.iter().enumerate() {
-            // SAFETY: that of `of`.
-            unsafe { *self.values.add(index) = *value };
+            // SAFETY: that of `of`. What the driver has not written need not be memory to write to.
+            unsafe {
+                if *self.values.add(index) != *value {
+                    *self.values.add(index) = *value;
+                }
+            }
         }
     }
 }
@@ -203,7 +207,7 @@ unsafe extern "C" fn cuModuleLoadFatBinary(module: *mut Handle, fatbin: *const c
 
 #[unsafe(no_mangle)]
 unsafe extern "C" fn cuModuleUnload(module: Handle) -> Code {
-    unloading(module);
+    unloading(Kind::Module, module);
     // SAFETY: the caller's.
     unsafe { driver::module_unload(module) }
 }
@@ -277,7 +281,7 @@ unsafe extern "C" fn cuKernelGetFunction(function: *mut Handle, kernel: Handle) 
 
 #[unsafe(no_mangle)]
 unsafe extern "C" fn cuLibraryUnload(library: Handle) -> Code {
-    unloading(library);
+    unloading(Kind::Library, library);
     // SAFETY: the caller's.
     unsafe { driver::library_unload(library) }
 }
@@ -296,9 +300,10 @@ unsafe fn file(path: *const c_char) -> Option<Vec<u8>> {
     Some(bytes)
 }
 
-fn unloading(handle: Handle) {
+fn unloading(kind: Kind, handle: Handle) {
     if let Some(session) = session::get() {
-        guarded(|| lock(session).unload(handle));
+        let others = guarded(|| lock(session).unload(handle)).unwrap_or_default();
+        others.into_iter().for_each(|other| kind.unload(other));
     }
 }
 

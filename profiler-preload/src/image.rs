@@ -59,14 +59,16 @@ pub(crate) unsafe fn load(
     let rewritten = |it: &Prepared| it.text.as_ref().map(|text| one(text.as_ptr().cast()));
     let mut it = prepared(&[]);
     let mut result = rewritten(&it);
+    let mut others = Vec::new();
     if let Some(Ok(handle)) = result {
-        let narrower = narrower(kind, handle, &it.kernels, || one(image).ok());
+        let narrower = narrower(kind, handle, &it.kernels, &mut others, || one(image).ok());
         if !narrower.is_empty() {
-            kind.unload(handle);
+            others.push(handle as usize);
             it = prepared(&narrower);
             result = rewritten(&it);
         }
     }
+    it.image.others = others;
     let code = match result {
         None => load(loaded, image),
         Some(Ok(handle)) => {
@@ -93,6 +95,7 @@ fn narrower(
     kind: Kind,
     rewritten: Handle,
     kernels: &[String],
+    others: &mut Vec<usize>,
     load: impl FnOnce() -> Option<Handle>,
 ) -> Vec<(String, u32)> {
     let threads = |handle| kernels.iter().map(move |kernel| kind.threads(handle, kernel));
@@ -100,40 +103,42 @@ fn narrower(
         return Vec::new();
     }
     let Some(original) = load() else { return Vec::new() };
+    others.push(original as usize);
     let pairs = threads(rewritten).zip(threads(original)).zip(kernels);
     let narrower = pairs.filter(|((with, without), _)| with < without);
-    let narrower = narrower.map(|((_, without), kernel)| (kernel.clone(), without)).collect();
-    kind.unload(original);
-    narrower
+    narrower.map(|((_, without), kernel)| (kernel.clone(), without)).collect()
 }
 
 impl Kind {
     /// How many threads a block of a kernel can have; the most if the driver does not say it.
     fn threads(self, handle: Handle, kernel: &str) -> u32 {
-        let mut threads = 0;
-        let known = CString::new(kernel).ok().and_then(|name| {
-            // SAFETY: the handle was just loaded, the name is a string, and the pointers are to live variables.
-            let function = driver::handle(|function| unsafe {
-                match self {
-                    Self::Module => driver::module_get_function(function, handle, name.as_ptr()),
-                    Self::Library => match driver::handle(|kernel| {
-                        driver::library_get_kernel(kernel, handle, name.as_ptr())
-                    }) {
-                        Some(kernel) => driver::kernel_get_function(function, kernel),
-                        None => driver::NOT_FOUND,
-                    },
-                }
-            })?;
-            // SAFETY: as above.
-            let code = unsafe {
-                driver::func_get_attribute(&raw mut threads, MAX_THREADS_PER_BLOCK, function)
-            };
-            u32::try_from(threads).ok().filter(|_| code == SUCCESS)
-        });
+        let Ok(name) = CString::new(kernel) else { return THREADS_MAX };
+        let (mut threads, mut device) = (0, 0);
+        // SAFETY: the handle was just loaded, the name is a string, and the pointers are to live variables.
+        let code = unsafe {
+            match self {
+                Self::Module => driver::handle(|function| {
+                    driver::module_get_function(function, handle, name.as_ptr())
+                })
+                .map(|function| {
+                    driver::func_get_attribute(&raw mut threads, MAX_THREADS_PER_BLOCK, function)
+                }),
+                Self::Library => driver::handle(|kernel| {
+                    driver::library_get_kernel(kernel, handle, name.as_ptr())
+                })
+                .map(|kernel| {
+                    // Without a context it is the first device's.
+                    driver::ctx_get_device(&raw mut device);
+                    let threads = &raw mut threads;
+                    driver::kernel_get_attribute(threads, MAX_THREADS_PER_BLOCK, kernel, device)
+                }),
+            }
+        };
+        let known = u32::try_from(threads).ok().filter(|_| code == Some(SUCCESS));
         known.unwrap_or(THREADS_MAX)
     }
 
-    fn unload(self, handle: Handle) {
+    pub(crate) fn unload(self, handle: Handle) {
         // SAFETY: nobody but this library has the handle.
         unsafe {
             match self {
@@ -148,7 +153,7 @@ impl Kind {
 #[derive(Debug, Default)]
 struct Prepared {
     text: Option<CString>,
-    /// The kernels that were rewritten.
+    /// The kernels that were rewritten and have no bound of their own.
     kernels: Vec<String>,
     image: Image,
 }
@@ -165,7 +170,7 @@ fn prepare(recording: &Recording, bytes: Option<&[u8]>, threads: &[(String, u32)
     if ptx.contains(DESCRIPTOR_PREFIX) {
         let hash = fnv1a(ptx.as_bytes());
         let hash = recording.keep(hash, &ptx).map_or(0, |_| hash);
-        return Prepared { image: Image { hash, reason: None }, ..Prepared::default() };
+        return Prepared { image: Image { hash, ..Image::default() }, ..Prepared::default() };
     }
     match recording.rewrite(&ptx, threads) {
         Ok(None) => Prepared::default(),
@@ -173,9 +178,10 @@ fn prepare(recording: &Recording, bytes: Option<&[u8]>, threads: &[(String, u32)
             let reason = out.kernels.iter().find_map(|kernel| kernel.reason.clone());
             let is_kept = recording.keep(out.hash, &out.text).is_ok();
             let text = CString::new(out.text).ok().filter(|_| is_kept);
-            let kernels = out.kernels.into_iter().filter(|kernel| kernel.reason.is_none());
+            let kernels = out.kernels.into_iter();
+            let kernels = kernels.filter(|it| it.reason.is_none() && !it.is_bounded);
             let kernels = kernels.map(|kernel| kernel.name).collect();
-            Prepared { text, kernels, image: Image { hash: 0, reason } }
+            Prepared { text, kernels, image: Image { reason, ..Image::default() } }
         }
         Err(error) => Prepared::refused(error.to_string()),
     }
@@ -183,7 +189,7 @@ fn prepare(recording: &Recording, bytes: Option<&[u8]>, threads: &[(String, u32)
 
 impl Prepared {
     fn refused(reason: String) -> Self {
-        Self { image: Image { hash: 0, reason: Some(reason) }, ..Self::default() }
+        Self { image: Image { reason: Some(reason), ..Image::default() }, ..Self::default() }
     }
 }
 

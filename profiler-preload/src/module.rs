@@ -51,6 +51,8 @@ pub(crate) struct Module {
     pub(crate) spoiled: u32,
     /// Whether graphs launch its kernels.
     pub(crate) is_captured: bool,
+    /// Every how many-th block of theirs records: as of the last that became a part of one.
+    pub(crate) graph_stride: u32,
     /// Whether there is no memory for it.
     pub(crate) is_full: bool,
 }
@@ -244,15 +246,16 @@ impl Arrays {
         self.laid_out(context, settings, address, step, memory)
     }
 
-    /// The same in other memory: what lies in this one stays there.
+    /// The same in other memory, with at least the slots that are wanted: what lies in this one stays there.
     pub(crate) fn renewed(
         self,
         context: &mut Context,
         settings: &Settings,
         address: u64,
+        wanted: u64,
     ) -> Result<Self, &'static str> {
         let slots = u64::from(self.descriptor.slot_count);
-        let memory = allocate(context, slots.div_ceil(LAUNCHES), self.bound)?;
+        let memory = allocate(context, slots.div_ceil(LAUNCHES).max(wanted), self.bound)?;
         self.laid_out(context, settings, address, self.descriptor.block_stride, memory)
     }
 

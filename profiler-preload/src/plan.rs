@@ -5,7 +5,6 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use profiler_wire::descriptor::Descriptor;
 use profiler_wire::spool::Launch;
 
 use crate::context::{Switch, Switcher};
@@ -162,7 +161,11 @@ impl Session {
         // In a graph that is made by other means than the functions that are counted.
         if is_captured || is_capturing(call) {
             if let Some(module) = module {
-                self.modules[module].is_captured = true;
+                let settings = &self.recording.settings;
+                let shape = Shape::new(call.grid, call.block, settings.warp_mask);
+                let module = &mut self.modules[module];
+                module.is_captured = true;
+                (module.graph_stride, _) = module.arrays.stride_and_slots(settings, shape);
             }
             let kernel = self.kernels.get_mut(&key)?;
             kernel.launches -= u64::from(is_new || !is_captured);
@@ -299,7 +302,7 @@ impl Session {
         let context = &mut self.contexts[module.context];
         let (arrays, address) = (module.arrays, module.address);
         let made = if is_claimed {
-            arrays.renewed(context, settings, address)
+            arrays.renewed(context, settings, address, wanted)
         } else {
             arrays.fitted(context, settings, address, shape)
         };
@@ -323,11 +326,10 @@ impl Session {
             let module = &mut self.modules[*index];
             slot_base = module.promised as u32;
             let value = module.arrays.switched_on(module.is_claimed);
-            let Descriptor { slot_count, block_stride, .. } = module.arrays.descriptor;
-            let slots = u64::from(slot_count);
+            let slots = u64::from(module.arrays.descriptor.slot_count);
             // Of a graph it is not known.
             let (stride, taken) = match call.grid {
-                [0, ..] => (block_stride, slots),
+                [0, ..] => (module.graph_stride, slots),
                 _ => module.arrays.stride_and_slots(&self.recording.settings, shape),
             };
             switches.push(Switch { descriptor: module.address, value, slot_base, stride });

@@ -48,6 +48,8 @@ pub(crate) struct Image {
     pub(crate) hash: u64,
     /// Why its kernels do not record.
     pub(crate) reason: Option<String>,
+    /// Other forms of it, which were loaded to compare them. To unload one waits for kernels, so that they go with it.
+    pub(crate) others: Vec<usize>,
 }
 
 /// A function or kernel by its handle.
@@ -281,6 +283,7 @@ impl Session {
             is_claimed: false,
             spoiled: u32::MAX,
             is_captured: false,
+            graph_stride: 1,
             is_full: false,
         });
         Ok(self.modules.len() - 1)
@@ -301,14 +304,15 @@ impl Session {
         }
     }
 
-    /// Forgets a module or library, whose handles the driver may give to others.
-    pub(crate) fn unload(&mut self, handle: Handle) {
-        self.images.remove(&(handle as usize));
+    /// Forgets a module or library, whose handles the driver may give to others. Gives those that go with it.
+    pub(crate) fn unload(&mut self, handle: Handle) -> Vec<Handle> {
+        let image = self.images.remove(&(handle as usize)).unwrap_or_default();
         self.libraries.retain(|_, library| *library != handle);
         let of_it = |it: &&mut Module| it.handles.contains(&handle);
         self.modules.iter_mut().filter(of_it).for_each(Module::leave);
         self.reuse_memory();
         self.forget_kernels(|kernel| !kernel.handles.contains(&handle));
+        image.others.into_iter().map(|other| other as Handle).collect()
     }
 
     /// Takes back the memory of modules that are unloaded and copied.

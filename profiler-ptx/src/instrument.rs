@@ -16,7 +16,7 @@ pub struct Options {
     /// Whether to record loops and waits besides, as the budget allows.
     pub auto: bool,
     /// For how many threads a block the registers of kernels have to suffice, by their names. It holds for kernels
-    /// that do not say it by a directive.
+    /// that are not [bounded](Kernel::is_bounded).
     pub threads: Vec<(String, u32)>,
     /// Whether to write the text, or to list sites alone.
     pub(crate) writes: bool,
@@ -34,11 +34,15 @@ impl Options {
         self.kernels.is_empty() || self.kernels.iter().any(|name| name == kernel)
     }
 
-    /// The directive that keeps a kernel's registers as few as its blocks need, if it has none of its own.
-    pub(crate) fn bound(&self, kernel: &str, directives: &str) -> Option<String> {
-        let has_own = [".maxntid", ".reqntid", ".maxnreg"].iter().any(|it| directives.contains(it));
-        let (_, threads) = self.threads.iter().find(|(name, _)| name == kernel && !has_own)?;
-        Some(format!(".maxntid {threads}, 1, 1\n"))
+    /// The directive that keeps a kernel's registers as few as its blocks need.
+    pub(crate) fn bound(&self, kernel: &str) -> Option<String> {
+        /// Registers of an SM for each thread of a warp, which are dealt out by eights (CUDA C++ Programming Guide,
+        /// "Compute Capabilities").
+        const REGISTERS: u32 = 65536 / 32;
+        let (_, threads) = self.threads.iter().find(|(name, _)| name == kernel)?;
+        let registers = REGISTERS / threads.div_ceil(32).clamp(1, 32) / 8 * 8;
+        // A bound of threads would also let `.minnctapersm` hold, which does not without one.
+        Some(format!("\n.maxnreg {}\n", registers.min(255)))
     }
 }
 
@@ -66,6 +70,8 @@ pub struct Kernel {
     pub left_out: Vec<LeftOut>,
     /// Why nothing of it is recorded.
     pub reason: Option<String>,
+    /// Whether a directive of its own bounds its threads or registers.
+    pub is_bounded: bool,
 }
 
 /// A region that is recorded.

@@ -4,6 +4,7 @@
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU32, Ordering};
 
 use profiler_wire::spool::{SETTINGS_FILE, Settings, module_file};
 use regex_lite::Regex;
@@ -67,8 +68,10 @@ impl Recording {
     /// What the system says.
     pub fn keep(&self, hash: u64, ptx: &str) -> io::Result<PathBuf> {
         let path = self.folder.join(module_file(hash));
-        // Other processes may write and read the same.
-        let unfinished = path.with_extension(std::process::id().to_string());
+        // Other threads and processes may write and read the same.
+        static WRITTEN: AtomicU32 = AtomicU32::new(0);
+        let number = WRITTEN.fetch_add(1, Ordering::Relaxed);
+        let unfinished = path.with_extension(format!("{}.{number}", std::process::id()));
         fs::write(&unfinished, ptx)?;
         fs::rename(&unfinished, &path)?;
         Ok(path)

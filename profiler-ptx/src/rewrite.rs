@@ -50,9 +50,8 @@ pub(crate) fn instrument(text: &str, options: &Options) -> Result<Instrumented, 
         entries.extend(kernel.sites.iter().map(region_entry));
         bound = bound.zip(most_records(&graph, &regions)).map(|(a, b)| a.max(b));
         if options.writes {
-            let directives = &text[function.directives.clone()];
-            let bound = options.bound(function.name, directives).unwrap_or_default();
-            edits.insert(function.directives.end, bound);
+            let bound = options.bound(function.name).filter(|_| !kernel.is_bounded);
+            edits.insert(function.directives.end, bound.unwrap_or_default());
             edits.kernel(&module, function, &graph, &regions, &runtime, first_id);
         }
         kernels.push(kernel);
@@ -189,7 +188,9 @@ fn plan(
         chosen: region.chosen.clone(),
     });
     let (name, sites) = (function.name.to_owned(), sites.collect());
-    let kernel = Kernel { name, sites, share, left_out, reason: None };
+    let directives = &module.text[function.directives.clone()];
+    let is_bounded = [".maxntid", ".reqntid", ".maxnreg"].iter().any(|it| directives.contains(it));
+    let kernel = Kernel { name, sites, share, left_out, reason: None, is_bounded };
     Ok((kernel, regions, graph))
 }
 

@@ -16,9 +16,9 @@ Examples:
   profiler new tour --profiler ../profiler
   profiler new tour --profiler https://git.example.org/profiler.git
 
-`cargo run` and `cargo test` accept the project at once. Without a GPU the
-program runs on the CPU emulator (with --host it says so), and so does the test
-always.";
+`cargo run` and `cargo test` accept the project at once. The test runs the
+kernel on the CPU emulator, and so does the program where there is no GPU; with
+--host it says that there is none.";
 
 /// The folder of the clone that this program was built in.
 const BUILT_IN: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/..");
@@ -37,6 +37,10 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "PLACE", value_hint = ValueHint::DirPath)]
     profiler: Option<String>,
 }
+
+/// Names that cargo or the project takes for something else.
+const TAKEN: [&str; 9] =
+    ["alloc", "build", "core", "deps", "examples", "incremental", "kernels", "std", "test"];
 
 /// A host library.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -83,19 +87,22 @@ fn write(path: &Path, text: &str) -> io::Result<()> {
 fn check(name: &str) -> Result<(), Error> {
     let is_plain = name.chars().all(|c| c.is_ascii_alphanumeric() || c == '-' || c == '_');
     let begins = name.starts_with(|c: char| c.is_ascii_alphabetic());
-    if is_plain && begins && !["kernels", "test", "core", "std", "alloc"].contains(&name) {
+    let is_taken = TAKEN.contains(&name) || name.starts_with("profiler-");
+    if is_plain && begins && !is_taken {
         return Ok(());
     }
     Err(Error::new(format!("`{name}` cannot be the name of a project")).with_help(
-        "give letters, digits, `-` and `_`, a letter first, other than `kernels` and `test`",
+        "give letters, digits, `-` and `_`, a letter first, and another one than `kernels`, `test`, `build` and those of the profiler's crates",
     ))
 }
 
 fn source(given: Option<&str>) -> Result<Source, Error> {
     let has_crates = |path: &Path| path.join("profiler-host/Cargo.toml").is_file();
     match given {
-        Some(url) if url.contains("://") || url.starts_with("git@") => {
-            Ok(Source::Git(url.to_owned()))
+        Some(url) if url.contains("://") => Ok(Source::Git(url.to_owned())),
+        // As git takes it, and cargo does not.
+        Some(url) if url.starts_with("git@") => {
+            Ok(Source::Git(format!("ssh://{}", url.replacen(':', "/", 1))))
         }
         Some("crates.io") => Ok(Source::Registry),
         Some(path) if !has_crates(Path::new(path)) => {

@@ -54,7 +54,8 @@ pub(crate) fn write(
     }
     let rows = rows(recordings, refused);
     console.note(&text(recordings, &rows));
-    if let Some(capture) = recordings.iter().flat_map(|it| &it.captures).next() {
+    let mut captures = recordings.iter().flat_map(|it| &it.captures);
+    if let Some(capture) = captures.find(|capture| !capture.modules.is_empty()) {
         regions(capture, &rows, console);
     }
     for path in &paths {
@@ -144,7 +145,9 @@ fn rows<'r>(recordings: &'r [Recording], refused: &[(String, String)]) -> Rows<'
 
 /// Shows the regions of the kernels that took longest.
 fn regions(capture: &Capture, rows: &Rows<'_>, console: &Console) {
-    let mut recorded: Vec<_> = rows.iter().filter(|(_, row)| row.recorded > 0).collect();
+    let sites = capture.modules.iter().flat_map(|module| module.sites.sites());
+    let here: BTreeSet<&str> = sites.map(|site| site.name.as_str()).collect();
+    let mut recorded: Vec<_> = rows.iter().filter(|(name, _)| here.contains(**name)).collect();
     recorded.sort_by_key(|(_, row)| std::cmp::Reverse(row.total()));
     let query = StatsQuery::new().by(GroupBy::Name);
     let query = recorded.iter().take(SHOWN.0).fold(query, |query, (name, _)| query.kernel(name));
@@ -173,6 +176,9 @@ pub(crate) fn missing(
     folder: &Path,
     console: &Console,
 ) {
+    if settings.regions.is_empty() {
+        return;
+    }
     let kernels = recordings.iter().flat_map(|recording| &recording.kernels);
     let found: BTreeSet<String> = kernels.flat_map(|kernel| kernel.regions(folder)).collect();
     for text in &settings.regions {

@@ -43,8 +43,9 @@ const BEGIN_MAX: Duration = Duration::from_secs(1);
 /// The module of the kernel.
 #[derive(Debug)]
 pub(crate) struct ClockKeepers {
-    module: Module,
+    /// Dropped first: they end the kernel.
     keepers: Vec<ClockKeeper>,
+    module: Module,
 }
 
 /// One launch of it.

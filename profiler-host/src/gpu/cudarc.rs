@@ -7,14 +7,15 @@ use crate::error::Error;
 
 // SAFETY: it holds its module.
 unsafe impl AsModule for CudaFunction {
-    fn raw_module(&self, _ptx: &str) -> Result<RawModule, Error> {
-        self.raw_function().module()
+    unsafe fn raw_module(&self, _ptx: &str) -> Result<RawModule, Error> {
+        // SAFETY: it is used here alone.
+        unsafe { self.raw_function() }.module()
     }
 }
 
 // SAFETY: as above.
 unsafe impl AsFunction for CudaFunction {
-    fn raw_function(&self) -> RawFunction {
+    unsafe fn raw_function(&self) -> RawFunction {
         // SAFETY: as above.
         unsafe { RawFunction::new(self.cu_function().cast()) }
     }
@@ -22,7 +23,7 @@ unsafe impl AsFunction for CudaFunction {
 
 // SAFETY: the stream is destroyed when the value is dropped.
 unsafe impl AsStream for CudaStream {
-    fn raw_stream(&self) -> RawStream {
+    unsafe fn raw_stream(&self) -> RawStream {
         // SAFETY: as above.
         unsafe { RawStream::new(self.cu_stream().cast()) }
     }

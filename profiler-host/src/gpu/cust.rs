@@ -1,8 +1,10 @@
 //! Modules, kernels and streams of the library `cust`.
 
+use cust::error::CudaError;
 use cust::function::Function;
 use cust::module::Module;
 use cust::stream::Stream;
+use profiler_cuda_driver::sys::CUresult;
 
 use super::driver;
 use super::handles::{AsFunction, AsModule, AsStream, RawFunction, RawModule, RawStream};
@@ -10,19 +12,27 @@ use super::module_attachment::entry_names;
 use crate::error::Error;
 use crate::launch::Extent;
 
-// SAFETY: the module is unloaded when the value is dropped, and not before as the primary context stays.
+// SAFETY: the module is unloaded when the value is dropped, and not before as the primary context stays. `cust` lets a
+// program destroy a context that it created before what is in it (`cust::context::legacy`): that is refused here.
 unsafe impl AsModule for Module {
-    fn raw_module(&self, ptx: &str) -> Result<RawModule, Error> {
+    unsafe fn raw_module(&self, ptx: &str) -> Result<RawModule, Error> {
         driver::require_primary_context()?;
         // It keeps its handle to itself, but a kernel leads there.
-        let mut kernels = entry_names(ptx).filter_map(|name| self.get_function(name).ok());
-        kernels.next().ok_or(Error::NoDescriptor)?.raw_function().module()
+        for name in entry_names(ptx) {
+            match self.get_function(name) {
+                // SAFETY: it is used here alone.
+                Ok(kernel) => return unsafe { kernel.raw_function() }.module(),
+                Err(CudaError::NotFound) => {}
+                Err(error) => driver::check("finding a kernel", CUresult(error as u32))?,
+            }
+        }
+        Err(Error::NoDescriptor)
     }
 }
 
-// SAFETY: it borrows its module.
+// SAFETY: it borrows its module, which lives as said above.
 unsafe impl AsFunction for Function<'_> {
-    fn raw_function(&self) -> RawFunction {
+    unsafe fn raw_function(&self) -> RawFunction {
         // SAFETY: as above.
         unsafe { RawFunction::new(self.to_raw().cast()) }
     }
@@ -30,7 +40,7 @@ unsafe impl AsFunction for Function<'_> {
 
 // SAFETY: the stream is destroyed when the value is dropped.
 unsafe impl AsStream for Stream {
-    fn raw_stream(&self) -> RawStream {
+    unsafe fn raw_stream(&self) -> RawStream {
         // SAFETY: as above.
         unsafe { RawStream::new(self.as_inner().cast()) }
     }

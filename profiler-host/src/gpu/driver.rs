@@ -16,6 +16,10 @@ use crate::launch::Extent;
 
 /// Names a result code as CUDA does.
 fn describe(code: CUresult) -> String {
+    if code == CUresult::CUDA_ERROR_NO_DEVICE {
+        // There may be no driver to ask.
+        return "no CUDA driver or no CUDA device was found (CUDA_ERROR_NO_DEVICE)".to_owned();
+    }
     type TextFunction = unsafe fn(CUresult, *mut *const c_char) -> CUresult;
     let text = |function: TextFunction| {
         let mut text = ptr::null();

@@ -5,7 +5,7 @@ use std::ptr;
 use std::sync::Arc;
 
 use profiler_cuda_driver::sys::{
-    self, CUcontext, CUevent, CUfunction, CUmodule, CUresult, CUstream, constants,
+    self, CUcontext, CUevent, CUfunction, CUmodule, CUresult, CUstream,
 };
 
 use super::driver::{self, check};
@@ -23,12 +23,25 @@ pub struct RawFunction(CUfunction);
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RawStream(CUstream);
 
+// SAFETY: the driver's handles are those of the process, not of a thread.
+unsafe impl Send for RawModule {}
+// SAFETY: as above.
+unsafe impl Sync for RawModule {}
+// SAFETY: as above.
+unsafe impl Send for RawFunction {}
+// SAFETY: as above.
+unsafe impl Sync for RawFunction {}
+// SAFETY: as above.
+unsafe impl Send for RawStream {}
+// SAFETY: as above.
+unsafe impl Sync for RawStream {}
+
 impl RawModule {
     /// A `CUmodule`.
     ///
     /// # Safety
     ///
-    /// The module must be loaded for as long as a session that is attached to this value lives.
+    /// The module must be loaded for as long as this value or a copy is used, or a session is attached to it.
     #[must_use]
     pub const unsafe fn new(module: *mut c_void) -> Self {
         Self(module)
@@ -57,7 +70,7 @@ impl RawFunction {
     ///
     /// # Safety
     ///
-    /// Its module must be loaded for as long as this value, or a session that is attached to it, lives.
+    /// Its module must be loaded for as long as this value or a copy is used, or a session is attached to it.
     #[must_use]
     pub const unsafe fn new(function: *mut c_void) -> Self {
         Self(function)
@@ -82,7 +95,7 @@ impl RawStream {
     ///
     /// # Safety
     ///
-    /// The stream must not be destroyed while this value is used.
+    /// The stream must not be destroyed while this value or a copy is used.
     #[must_use]
     pub const unsafe fn new(stream: *mut c_void) -> Self {
         Self(stream)
@@ -105,7 +118,11 @@ pub unsafe trait AsModule {
     /// # Errors
     ///
     /// CUDA errors; [`Error::NoDescriptor`] if no kernel leads to the module.
-    fn raw_module(&self, ptx: &str) -> Result<RawModule, Error>;
+    ///
+    /// # Safety
+    ///
+    /// The result must not be used after the value.
+    unsafe fn raw_module(&self, ptx: &str) -> Result<RawModule, Error>;
 }
 
 /// A kernel of a loaded module.
@@ -115,7 +132,11 @@ pub unsafe trait AsModule {
 /// Its module must be loaded for as long as the value lives.
 pub unsafe trait AsFunction {
     /// The kernel.
-    fn raw_function(&self) -> RawFunction;
+    ///
+    /// # Safety
+    ///
+    /// The result must not be used after the value.
+    unsafe fn raw_function(&self) -> RawFunction;
 }
 
 /// A stream.
@@ -125,41 +146,46 @@ pub unsafe trait AsFunction {
 /// The stream must be there for as long as the value lives.
 pub unsafe trait AsStream {
     /// The stream.
-    fn raw_stream(&self) -> RawStream;
+    ///
+    /// # Safety
+    ///
+    /// The result must not be used after the value.
+    unsafe fn raw_stream(&self) -> RawStream;
 }
 
 // SAFETY: who made the value promised it.
 unsafe impl AsModule for RawModule {
-    fn raw_module(&self, _ptx: &str) -> Result<RawModule, Error> {
+    unsafe fn raw_module(&self, _ptx: &str) -> Result<RawModule, Error> {
         Ok(*self)
     }
 }
 
 // SAFETY: as above.
 unsafe impl AsModule for RawFunction {
-    fn raw_module(&self, _ptx: &str) -> Result<RawModule, Error> {
+    unsafe fn raw_module(&self, _ptx: &str) -> Result<RawModule, Error> {
         self.module()
     }
 }
 
 // SAFETY: as above.
 unsafe impl AsFunction for RawFunction {
-    fn raw_function(&self) -> RawFunction {
+    unsafe fn raw_function(&self) -> RawFunction {
         *self
     }
 }
 
 // SAFETY: as above.
 unsafe impl AsStream for RawStream {
-    fn raw_stream(&self) -> RawStream {
+    unsafe fn raw_stream(&self) -> RawStream {
         *self
     }
 }
 
 // SAFETY: what it points to lives as long as it.
 unsafe impl<T: AsStream + ?Sized> AsStream for Arc<T> {
-    fn raw_stream(&self) -> RawStream {
-        (**self).raw_stream()
+    unsafe fn raw_stream(&self) -> RawStream {
+        // SAFETY: the caller's.
+        unsafe { (**self).raw_stream() }
     }
 }
 
@@ -185,7 +211,7 @@ impl Drop for Module {
     }
 }
 
-/// A stream of a session's or backend's own, which does not wait for the default stream.
+/// A stream of a session's or backend's own.
 #[derive(Debug)]
 pub(crate) struct Stream(RawStream);
 
@@ -193,9 +219,8 @@ impl Stream {
     pub(crate) fn new() -> Result<Self, Error> {
         let mut stream = ptr::null_mut();
         // SAFETY: the pointer is to a live variable.
-        let code =
-            unsafe { sys::cuStreamCreate(&raw mut stream, constants::CU_STREAM_NON_BLOCKING) };
-        check("making a stream", code)?;
+        // It waits for the default stream: copies of the profiler's are there.
+        check("making a stream", unsafe { sys::cuStreamCreate(&raw mut stream, 0) })?;
         Ok(Self(RawStream(stream)))
     }
 

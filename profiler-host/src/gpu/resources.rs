@@ -34,5 +34,7 @@ pub fn kernel_resources(
     block: impl Into<Extent>,
     dynamic_shared_bytes: u32,
 ) -> Result<KernelResources, Error> {
-    driver::resources(function.raw_function().as_inner(), block.into(), dynamic_shared_bytes)
+    // SAFETY: it is used here alone.
+    let function = unsafe { function.raw_function() };
+    driver::resources(function.as_inner(), block.into(), dynamic_shared_bytes)
 }

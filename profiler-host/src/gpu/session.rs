@@ -90,15 +90,19 @@ impl<'m> GpuSession<'m> {
         })
     }
 
+    /// Refuses another context than the session's.
+    pub(crate) fn check_context(&self) -> Result<(), Error> {
+        let is_own = driver::current_context()? == self.context;
+        if is_own { Ok(()) } else { Err(Error::OtherContext) }
+    }
+
+    /// In the session's context.
     pub(crate) fn attach_also(
         &mut self,
         module: RawModule,
         ptx: &str,
         cost: &mut Option<RecordCost>,
     ) -> Result<(), Error> {
-        if driver::current_context()? != self.context {
-            return Err(Error::OtherContext);
-        }
         // To attach waits for all kernels of the context.
         self.clocks.as_mut().map(ClockKeepers::end).transpose()?;
         if self.options.record_cost == Cost::Measure
@@ -169,9 +173,7 @@ impl<'m> GpuSession<'m> {
     }
 
     pub(crate) fn keep_clocks(&mut self, at_most: Duration) -> Result<(), Error> {
-        if driver::current_context()? != self.context {
-            return Err(Error::OtherContext);
-        }
+        self.check_context()?;
         let clocks = match &mut self.clocks {
             Some(clocks) => clocks,
             none => none.insert(ClockKeepers::new()?),

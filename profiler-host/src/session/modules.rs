@@ -5,6 +5,7 @@ use std::ffi::c_void;
 use super::{On, Session};
 use crate::error::Error;
 use crate::export::Output;
+use crate::gpu::driver;
 use crate::gpu::{AsFunction, AsModule, AsStream, GpuSession, RawStream};
 use crate::launch::{Extent, Shape};
 use crate::profiler::Profiler;
@@ -29,7 +30,9 @@ impl Profiler {
         ptx: &str,
     ) -> Result<Session<'m>, Error> {
         let mut output = Output::new(&self.options);
-        let module = module.raw_module(ptx)?;
+        driver::entered_context()?;
+        // SAFETY: the session borrows what leads to it.
+        let module = unsafe { module.raw_module(ptx) }?;
         let session = GpuSession::new(&self.options, module, ptx, false, &mut output.cost)?;
         let apart = self.options.apart;
         Ok(Session { on: On::Gpu(session), backend: None, apart, output })
@@ -51,9 +54,13 @@ impl<'a> Session<'a> {
         module: &'a M,
         ptx: &str,
     ) -> Result<(), Error> {
-        let module = module.raw_module(ptx)?;
         match &mut self.on {
-            On::Gpu(session) => session.attach_also(module, ptx, &mut self.output.cost),
+            On::Gpu(session) => {
+                session.check_context()?;
+                // SAFETY: the session borrows what leads to it.
+                let module = unsafe { module.raw_module(ptx) }?;
+                session.attach_also(module, ptx, &mut self.output.cost)
+            }
             On::Emulator(_) => Err(wrong("attach_also")),
         }
     }
@@ -81,7 +88,9 @@ impl<'a> Session<'a> {
         block: impl Into<Extent>,
     ) -> Result<(), Error> {
         let shape = Shape::new(grid, block, 0);
-        let announced = self.gpu("prepare")?.announce(stream.raw_stream(), shape, |_| true);
+        // SAFETY: it is used here alone.
+        let stream = unsafe { stream.raw_stream() };
+        let announced = self.gpu("prepare")?.announce(stream, shape, |_| true);
         self.salvaging(announced)
     }
 
@@ -98,12 +107,16 @@ impl<'a> Session<'a> {
         grid: impl Into<Extent>,
         block: impl Into<Extent>,
     ) -> Result<(), Error> {
+        // SAFETY: both are used here alone.
+        let (kernel, stream) = unsafe { (kernel.raw_function(), stream.raw_stream()) };
+        self.gpu("prepare_kernel")?;
+        let module = kernel.module();
+        let module = self.salvaging(module)?;
         let session = self.gpu("prepare_kernel")?;
-        let module = kernel.raw_function().module()?;
         if !session.is_attached_to(module) {
             return Err(Error::NotAttached);
         }
-        let (stream, shape) = (stream.raw_stream(), Shape::new(grid, block, 0));
+        let shape = Shape::new(grid, block, 0);
         let announced = session.announce(stream, shape, |attached| attached.is_of(module));
         self.salvaging(announced)
     }
@@ -126,7 +139,8 @@ impl<'a> Session<'a> {
         stream: &impl AsStream,
         arguments: &mut [*mut c_void],
     ) -> Result<(), Error> {
-        let (function, stream) = (function.raw_function(), stream.raw_stream());
+        // SAFETY: both are used here alone.
+        let (function, stream) = unsafe { (function.raw_function(), stream.raw_stream()) };
         // SAFETY: the caller's.
         let launched = unsafe { self.gpu("launch")?.launch(function, shape, stream, arguments) };
         self.salvaging(launched)
@@ -139,7 +153,8 @@ impl<'a> Session<'a> {
     ///
     /// CUDA errors.
     pub fn stop_clocks_after(&mut self, stream: &impl AsStream) -> Result<(), Error> {
-        self.stop_clocks_in(Some(stream.raw_stream()))
+        // SAFETY: it is used here alone.
+        self.stop_clocks_in(Some(unsafe { stream.raw_stream() }))
     }
 
     pub(super) fn stop_clocks_in(&mut self, stream: Option<RawStream>) -> Result<(), Error> {

@@ -145,11 +145,11 @@ impl Gpu {
         };
         let is_refused = std::env::var("FAKE_REFUSE").is_ok_and(|part| text.contains(&part));
         let variable = text.split_once("__profiler_descriptor_v1[128] = {");
-        let kind = match (variable, text.split_once(".maxntid ")) {
+        let kind = match (variable, text.split_once(".maxnreg ")) {
             (None, _) => "original".to_owned(),
             (_, None) => "rewritten".to_owned(),
-            (_, Some((_, threads))) => {
-                format!("rewritten for {} threads", &threads[..threads.find(',').unwrap_or(0)])
+            (_, Some((_, registers))) => {
+                format!("rewritten within {} registers", &registers[..registers.find('\n').unwrap_or(0)])
             }
         };
         log(&format!("{name} {kind}{}", if is_refused { ", refused" } else { "" }));
@@ -231,8 +231,8 @@ impl Gpu {
         if name == "profiler_switch" {
             // SAFETY: the caller's; the address is checked.
             let stamp = unsafe {
-                let [descriptor, value, base, stamp, magic] =
-                    parameters.cast::<[*const u64; 5]>().read();
+                let [descriptor, value, base, stamp, magic, stride] =
+                    parameters.cast::<[*const u64; 6]>().read();
                 log(&format!("switch {} stream {stream}", *value as u32));
                 if *descriptor != 0 && *value == 0 && std::env::var_os("FAKE_LATE").is_some() {
                     self.late = Some([*descriptor, *stamp]);
@@ -243,6 +243,7 @@ impl Gpu {
                     *at.cast() = *value;
                     *at.add(40).cast() = base.cast::<u32>().read();
                     *at.add(120).cast() = *magic;
+                    *at.add(88).cast() = stride.cast::<u32>().read();
                 }
                 *stamp
             };
@@ -272,7 +273,7 @@ impl Gpu {
             return Err(INVALID_HANDLE);
         };
         let few = std::env::var("FAKE_THREADS").ok().and_then(|few| few.parse().ok());
-        Ok(few.filter(|_| descriptor != 0 && !text.contains(".maxntid")).unwrap_or(768))
+        Ok(few.filter(|_| descriptor != 0 && !text.contains(".maxnreg")).unwrap_or(768))
     }
 
     /// Does what a rewritten kernel does, and says how many warps recorded.
@@ -449,6 +450,10 @@ functions! { gpu:
         gpu.function_of(*kernel)?;
     }
     cuKernelGetFunction(function: *mut Handle, kernel: Handle) { *function = gpu.function_of(kernel)? }
+    cuKernelGetAttribute(value: *mut c_int, _attribute: c_int, kernel: Handle, _device: c_int) {
+        let function = gpu.function_of(kernel)?;
+        *value = gpu.threads_of(function)?
+    }
     cuKernelGetLibrary(of: *mut Handle, kernel: Handle) {
         let Object::Kernel { library, .. } = gpu.get(kernel)? else { return Err(INVALID_HANDLE) };
         *of = library

@@ -82,7 +82,7 @@ fn ptx_is_found_in_fatbins_and_in_what_was_rewritten_before() {
 fn blocks_can_have_as_many_threads_as_without_records() {
     let bench = Bench::new();
     for kind in ["module", "library"] {
-        for (few, last) in [("512", " for 768 threads"), ("768", "")] {
+        for (few, last) in [("512", " within 80 registers"), ("768", "")] {
             let client = format!("-- ./client {kind}=wait.ptx kernel=turns drain launch=2");
             bench.run(&client, &[("FAKE_THREADS", few)]);
             assert_eq!(bench.launches("profile.capture"), of("turns", 2, 8, 24));
