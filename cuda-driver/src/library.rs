@@ -44,13 +44,13 @@ pub enum DriverError {
         "the CUDA driver did not start: {0}; `nvidia-smi` says whether the kernel module is loaded \
          and fits the library"
     )]
-    Init(String),
+    Init(&'static str),
     /// The driver started but could not count its devices.
     #[error(
         "the CUDA driver started, but counting its devices failed: {0}; `nvidia-smi` says whether it \
          works"
     )]
-    Count(String),
+    Count(&'static str),
     /// The driver runs but shows no device.
     #[error(
         "the CUDA driver shows no device; check `nvidia-smi -L` and the environment variable \
@@ -69,7 +69,7 @@ impl DriverError {
     /// Whether there is no driver or no device, so that a program may go on without; false if a driver is
     /// there and fails.
     #[must_use]
-    pub fn is_absence(&self) -> bool {
+    pub const fn is_absence(&self) -> bool {
         match self {
             Self::NoLibrary { .. } | Self::StubLibrary { .. } | Self::NoDevice => true,
             Self::Init(_) | Self::Count(_) => false,
@@ -96,26 +96,14 @@ pub fn driver_available() -> Result<(), DriverError> {
 /// The error of a result code: a missing device or a stub by its own variant, any other by `failed`.
 fn succeeded(
     code: CUresult,
-    failed: impl FnOnce(String) -> DriverError,
+    failed: impl FnOnce(&'static str) -> DriverError,
 ) -> Result<(), DriverError> {
     match code {
         CUresult::CUDA_SUCCESS => Ok(()),
         CUresult::CUDA_ERROR_NO_DEVICE => Err(DriverError::NoDevice),
         CUresult::CUDA_ERROR_STUB_LIBRARY => Err(DriverError::StubLibrary { library: LIBRARY }),
-        other => Err(failed(name_of(other))),
+        other => Err(failed(other.name())),
     }
-}
-
-/// A code's name, as the driver gives it.
-fn name_of(code: CUresult) -> String {
-    let mut name = ptr::null();
-    // SAFETY: the pointer is to a live variable.
-    let answer = unsafe { sys::cuGetErrorName(code, &raw mut name) };
-    if answer != CUresult::CUDA_SUCCESS || name.is_null() {
-        return format!("error {}", code.0);
-    }
-    // SAFETY: the function succeeded: a static text that ends in zero.
-    unsafe { CStr::from_ptr(name) }.to_string_lossy().into_owned()
 }
 
 /// The driver's library, loaded once and never unloaded.
@@ -198,22 +186,26 @@ mod tests {
         assert_eq!(refused(CUresult::CUDA_ERROR_NO_DEVICE), DriverError::NoDevice);
         let no_library = DriverError::NoLibrary { library: LIBRARY, reason: String::new() };
         assert!(no_library.is_absence());
-        // Not initialised, a driver that does not fit, no memory, an unknown one.
-        let failing =
-            [CUresult(3), CUresult(803), CUresult::CUDA_ERROR_OUT_OF_MEMORY, CUresult(999)];
+        let failing = [
+            CUresult::CUDA_ERROR_SYSTEM_DRIVER_MISMATCH,
+            CUresult::CUDA_ERROR_SYSTEM_NOT_READY,
+            CUresult::CUDA_ERROR_OUT_OF_MEMORY,
+            CUresult::CUDA_ERROR_INVALID_DEVICE,
+            CUresult::CUDA_ERROR_UNKNOWN,
+        ];
         for code in failing {
             assert!(!refused(code).is_absence(), "{code:?}");
         }
     }
 
     #[test]
-    fn what_failed_is_said() {
+    fn what_failed_is_said_by_its_name() {
+        let name = "CUDA_ERROR_NOT_INITIALIZED";
         for failed in [DriverError::Init, DriverError::Count] {
-            let error = succeeded(CUresult(3), failed).expect_err("it is no success");
-            // By its name where there is a driver.
-            let text = error.to_string();
-            let is_named = text.contains("CUDA_ERROR_NOT_INITIALIZED") || text.contains("error 3");
-            assert!(is_named && !error.is_absence(), "{error}");
+            let error = succeeded(CUresult::CUDA_ERROR_NOT_INITIALIZED, failed);
+            let error = error.expect_err("it is no success");
+            assert_eq!(error, failed(name));
+            assert!(error.to_string().contains(name) && !error.is_absence(), "{error}");
         }
         let stub = refused(CUresult::CUDA_ERROR_STUB_LIBRARY).to_string();
         assert!(stub.contains(LIBRARY) && stub.contains("`stubs`"), "{stub}");

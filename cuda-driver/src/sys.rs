@@ -13,23 +13,46 @@ use std::ffi::{c_char, c_int, c_uint, c_void};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CUresult(pub c_uint);
 
-#[allow(missing_docs, reason = "they are explained where cuda.h defines them")]
-impl CUresult {
-    pub const CUDA_SUCCESS: Self = Self(0);
-    pub const CUDA_ERROR_OUT_OF_MEMORY: Self = Self(2);
-    pub const CUDA_ERROR_STUB_LIBRARY: Self = Self(34);
-    pub const CUDA_ERROR_NO_DEVICE: Self = Self(100);
-    pub const CUDA_ERROR_NOT_FOUND: Self = Self(500);
-    pub const CUDA_ERROR_ILLEGAL_ADDRESS: Self = Self(700);
-    pub const CUDA_ERROR_LAUNCH_TIMEOUT: Self = Self(702);
-    pub const CUDA_ERROR_ASSERT: Self = Self(710);
-    pub const CUDA_ERROR_HARDWARE_STACK_ERROR: Self = Self(714);
-    pub const CUDA_ERROR_ILLEGAL_INSTRUCTION: Self = Self(715);
-    pub const CUDA_ERROR_MISALIGNED_ADDRESS: Self = Self(716);
-    pub const CUDA_ERROR_INVALID_ADDRESS_SPACE: Self = Self(717);
-    pub const CUDA_ERROR_INVALID_PC: Self = Self(718);
-    pub const CUDA_ERROR_LAUNCH_FAILED: Self = Self(719);
-    pub const CUDA_ERROR_NOT_SUPPORTED: Self = Self(801);
+/// Defines result codes.
+macro_rules! codes {
+    ($($name:ident = $code:literal,)*) => {
+        #[allow(missing_docs, reason = "they are explained where cuda.h defines them")]
+        impl CUresult {
+            $(pub const $name: Self = Self($code);)*
+
+            /// The code's name; that of an unknown error for those that are not listed here.
+            pub(crate) fn name(self) -> &'static str {
+                match self {
+                    $(Self::$name => stringify!($name),)*
+                    _ => "CUDA_ERROR_UNKNOWN",
+                }
+            }
+        }
+    };
+}
+
+codes! {
+    CUDA_SUCCESS = 0,
+    CUDA_ERROR_OUT_OF_MEMORY = 2,
+    CUDA_ERROR_NOT_INITIALIZED = 3,
+    CUDA_ERROR_STUB_LIBRARY = 34,
+    CUDA_ERROR_NO_DEVICE = 100,
+    CUDA_ERROR_INVALID_DEVICE = 101,
+    CUDA_ERROR_NOT_FOUND = 500,
+    CUDA_ERROR_ILLEGAL_ADDRESS = 700,
+    CUDA_ERROR_LAUNCH_TIMEOUT = 702,
+    CUDA_ERROR_ASSERT = 710,
+    CUDA_ERROR_HARDWARE_STACK_ERROR = 714,
+    CUDA_ERROR_ILLEGAL_INSTRUCTION = 715,
+    CUDA_ERROR_MISALIGNED_ADDRESS = 716,
+    CUDA_ERROR_INVALID_ADDRESS_SPACE = 717,
+    CUDA_ERROR_INVALID_PC = 718,
+    CUDA_ERROR_LAUNCH_FAILED = 719,
+    CUDA_ERROR_NOT_SUPPORTED = 801,
+    CUDA_ERROR_SYSTEM_NOT_READY = 802,
+    CUDA_ERROR_SYSTEM_DRIVER_MISMATCH = 803,
+    CUDA_ERROR_COMPAT_NOT_SUPPORTED_ON_DEVICE = 804,
+    CUDA_ERROR_UNKNOWN = 999,
 }
 
 /// A device.
@@ -69,7 +92,6 @@ pub mod constants {
     pub const CU_MEMORYTYPE_DEVICE: c_int = 2;
     pub const CU_MEMHOSTREGISTER_PORTABLE: c_uint = 1;
     pub const CU_MEMHOSTREGISTER_DEVICEMAP: c_uint = 2;
-    pub const CU_STREAM_NON_BLOCKING: c_uint = 1;
 }
 
 /// A copy of rows.

@@ -350,8 +350,7 @@ mod tests {
         }
         assert!(is_absence(&Error::NoPtx));
         let failing = [DriverError::Init, DriverError::Count];
-        for failing in failing.map(|failed| failed("CUDA_ERROR_SYSTEM_DRIVER_MISMATCH".to_owned()))
-        {
+        for failing in failing.map(|failed| failed("CUDA_ERROR_SYSTEM_DRIVER_MISMATCH")) {
             assert!(!is_absence(&failing.clone().into()), "{failing}");
         }
     }

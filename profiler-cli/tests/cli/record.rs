@@ -189,22 +189,24 @@ fn nothing_waits_for_the_streams_of_the_program() {
         ("drain launch=3 stream launch=2", 5),
         ("grid=1 block=32 threads=4", 16),
     ] {
-        let ran = bench.client("", &format!("module=wait.ptx kernel=turns {does}"));
+        // Where threads hold each other up for longer than a launch waits, all that they recorded is dropped.
+        let mut runs =
+            (0..5).map(|_| bench.client("", &format!("module=wait.ptx kernel=turns {does}")));
+        let ran = runs.find(|_| !bench.launches("profile.capture").is_empty());
+        let ran = ran.expect("one of the runs records");
         assert_eq!((ran.code, ran.text()), (Some(0), "it ends\n".to_owned()), "{}", ran.stderr);
         // The library's own streams wait for no other.
         let log = bench.log();
         let calls = |what: &str| log.lines().filter(|line| line.contains(what)).collect::<Vec<_>>();
         let waits = [calls("Synchronize"), calls("cuMemcpy")].concat();
-        assert!(waits.len() > 2 && waits.iter().all(|line| line.ends_with("flags 1")), "{log}");
+        assert!(waits.len() > 4 && waits.iter().all(|line| line.ends_with("flags 1")), "{log}");
         assert_eq!(calls("cuLaunchKernel turns").len(), count);
         assert!(ran.stderr.contains(&format!("  turns: {count} launches, ")), "{}", ran.stderr);
-        // Which launches are recorded depends on when others were copied, and of threads that hold each other up
-        // none may be. Each is whole.
+        // Which launches are recorded depends on when others were copied. Each is whole.
         let launches = bench.launches("profile.capture");
-        let has_threads = does.contains("threads");
-        let warps = if has_threads { 1 } else { 8 };
+        let warps = if does.contains("threads") { 1 } else { 8 };
         let all = of("turns", launches.len(), warps, 3 * warps);
-        assert!((has_threads || !launches.is_empty()) && launches == all, "{does}: {launches:?}");
+        assert!(!launches.is_empty() && launches == all, "{does}: {launches:?}");
     }
     // Two switches are around each launch that is timed, in its stream.
     bench.client("", "module=wait.ptx kernel=turns stream by=table drain launch=3");
