@@ -180,7 +180,10 @@ impl Pass<'_> {
     /// Takes the plain ranges that come next, and returns the first unit that is none.
     #[inline]
     fn ranges(&mut self, units: &mut impl Iterator<Item = [u64; 2]>) -> Option<[u64; 2]> {
-        let run = Ranges { last: self.widening.last, number: self.number, sizes: self.sizes };
+        // The oldest units of a ring may end after what comes then: that is not plain.
+        let last_end = if self.sizes.is_plain { self.sizes.last_end } else { 0 };
+        let last = self.widening.last.max(last_end);
+        let run = Ranges { last, number: self.number, sizes: self.sizes };
         let (run, unit) = run.append(self.lane, units, &mut self.recorded.regions);
         let count = run.number - self.number;
         if count > 0 {
