@@ -3,8 +3,8 @@
 //!
 //! Comments in the PTX say where values come from and go to: `// profiler-in A B ..` stands where the
 //! registers A, B, .. are to be given the recorder's values, `// profiler-out A B ..` where the recorder is to be given
-//! theirs; `// profiler-plain` stands where a block goes on without records. The order of the values is that of the functions below. 723408365 stands for the number of a
-//! site.
+//! theirs; `// profiler-plain` stands where a block goes on without records. The order of the values is that of the
+//! functions below. 723408365 stands for the number of a site.
 
 use core::arch::asm;
 use core::mem::forget;

@@ -22,8 +22,8 @@ impl Profiler {
     ///
     /// # Errors
     ///
-    /// A context that is not the device's primary one, PTX without sites or of another version, a module that
-    /// is not of this PTX, another session on the same module, too little device memory.
+    /// No context, or of `cust` one that is not the device's primary one; PTX without sites or of another version; a
+    /// module that is not of this PTX or of another context; another session on the same module, too little device memory.
     pub fn attach<'m, M: AsModule + ?Sized>(
         &self,
         module: &'m M,
