@@ -17,8 +17,15 @@ pub const GPU_TESTS: [&str; 4] = ["kernels", "gpu", "gpu_failure", "abuse"];
 /// What a bundle may weigh.
 const BYTES_MAX: u64 = 64 << 20;
 
+/// What the names of programs of host libraries, which have no options, begin with.
+const HOST: &str = "host_";
+
 /// The names of the examples; none while the package is missing.
 pub fn examples() -> Result<Vec<String>, Error> {
+    Ok(example_targets()?.into_iter().filter(|name| !name.starts_with(HOST)).collect())
+}
+
+fn example_targets() -> Result<Vec<String>, Error> {
     let metadata = cargo().args(["metadata", "--format-version", "1", "--no-deps"]).output()?;
     let metadata: Value = serde_json::from_str(&metadata)?;
     let mut names: Vec<String> = array(&metadata["packages"])
@@ -26,8 +33,6 @@ pub fn examples() -> Result<Vec<String>, Error> {
         .flat_map(|package| array(&package["targets"]))
         .filter(|target| array(&target["kind"]).any(|kind| kind == "example"))
         .filter_map(|target| target["name"].as_str().map(str::to_owned))
-        // Programs of host libraries have no options.
-        .filter(|name| !name.starts_with("host_"))
         .collect();
     names.sort();
     Ok(names)
@@ -52,12 +57,15 @@ pub fn make() -> Result<(), Error> {
     if bundle.exists() {
         std::fs::remove_dir_all(&bundle)?;
     }
-    for folder in ["bin", "tests"] {
+    for folder in ["bin", "hosts", "tests"] {
         std::fs::create_dir_all(bundle.join(folder))?;
     }
     for name in &wanted {
         let binary = built.binary(name)?;
         std::fs::copy(binary, bundle.join("bin").join(name))?;
+    }
+    for name in example_targets()?.iter().filter(|name| name.starts_with(HOST)) {
+        std::fs::copy(built.binary(name)?, bundle.join("hosts").join(name))?;
     }
     std::fs::copy(built.binary(QUICKSTART)?, bundle.join(QUICKSTART))?;
     println!("building the tests {}", GPU_TESTS.join(", "));

@@ -72,6 +72,9 @@ for program in "$bundle"/bin/*; do
     fi
     run "$name" "$program" "${arguments[@]}"
 done
+for program in "$bundle"/hosts/*; do
+    run "$(basename "$program")" "$program" .
+done
 if python3 -c 'import torch' 2>/dev/null; then
     run cublas python3 "$bundle/cublas.py"
 fi
