@@ -10,14 +10,21 @@ use crate::{Error, target};
 /// versions that the tests were made with.
 const PYTHON_PACKAGES: [&str; 3] =
     ["nvidia-cuda-nvcc==13.0.88", "nvidia-cuda-nvdisasm==13.5.37", "viztracer==1.1.1"];
-/// Those that carry what only `--all` needs: readers of tables, and nvcc.
-const MORE_PYTHON_PACKAGES: [&str; 6] = [
+/// Those that carry what only `--all` needs: readers of tables, and nvcc, NVRTC and numba.
+const MORE_PYTHON_PACKAGES: [&str; 13] = [
     "duckdb==2.0.0",
     "pyarrow==26.0.1",
     "nvidia-cuda-cccl==13.3.5.0.6",
     "nvidia-cuda-crt==13.0.88",
+    "nvidia-cuda-nvrtc==13.0.88",
     "nvidia-cuda-runtime==13.0.96",
     "nvidia-nvvm==13.0.88",
+    "numba-cuda==0.30.4",
+    "numba==0.68.1",
+    "llvmlite==0.50.0",
+    "cuda-bindings==13.5.0",
+    "cuda-core==1.2.2",
+    "cuda-pathfinder==1.9.1",
 ];
 /// Packages of Python's index that make up `proton-viewer`: triton, and what its viewer imports.
 const PROTON_VIEWER_PACKAGES: [&str; 16] = [
@@ -45,10 +52,8 @@ const NODE_PACKAGES: [&str; 1] = ["webcomponents.js@0.7.24"];
 /// The oldest Node.js that Perfetto's trace processor was seen to run on.
 const NODE_MINIMUM: u32 = 18;
 
-/// Shells that the command line writes completions for, by the arguments that show that they are there, with
-/// Debian's package of each.
-const READERS: [(&str, &[&str], &str); 2] =
-    [("zsh", &["--version"], "zsh"), ("fish", &["--version"], "fish")];
+/// Programs of Debian's packages of the same name: shells that the command line writes completions for, and a compiler.
+const PROGRAMS: [&str; 3] = ["clang-19", "fish", "zsh"];
 
 /// Which tools are wanted.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -89,7 +94,7 @@ pub fn install(extent: Extent) -> Result<Tools, Error> {
     let mut packages = PYTHON_PACKAGES.to_vec();
     if is_all {
         install_browser()?;
-        install_readers()?;
+        install_programs()?;
         packages.extend(MORE_PYTHON_PACKAGES);
         packages.extend(PROTON_VIEWER_PACKAGES);
     }
@@ -162,14 +167,9 @@ fn install_browser() -> Result<(), Error> {
     if has_one() { Ok(()) } else { Err("Chromium cannot be run; install it".into()) }
 }
 
-fn install_readers() -> Result<(), Error> {
-    let is_missing =
-        |&(program, probe, _): &(&str, &[&str], _)| !Run::new(program).args(probe).succeeds();
-    let missing: Vec<&str> = READERS
-        .iter()
-        .filter(|reader| is_missing(reader))
-        .map(|(_, _, package)| *package)
-        .collect();
+fn install_programs() -> Result<(), Error> {
+    let is_missing = |program: &&str| !Run::new(program).arg("--version").succeeds();
+    let missing: Vec<&str> = PROGRAMS.into_iter().filter(is_missing).collect();
     if missing.is_empty() { Ok(()) } else { apt_install(&missing) }
 }
 

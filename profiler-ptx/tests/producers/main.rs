@@ -1,4 +1,4 @@
-//! PTX of Triton and nvcc, made here without a GPU: rewritten it is assembled for each GPU, without spills, and what is
+//! PTX of Triton, nvcc, NVRTC, numba and clang, made here without a GPU: rewritten it is assembled for each GPU, without spills, and what is
 //! not chosen stays byte for byte.
 
 use std::fmt::Write as _;
@@ -34,7 +34,7 @@ fn assembled(ptxas: &Path, ptx: &Path) -> Result<[u32; 2], String> {
 #[test]
 #[allow(clippy::print_stdout, reason = "`--nocapture` shows what rewriting costs in registers")]
 fn what_compilers_make_is_rewritten_and_assembled() {
-    let tools = Tool::Ptxas.find().and_then(|ptxas| Ok((ptxas, Tool::Python(&["triton"]).find()?)));
+    let tools = Tool::Ptxas.find().and_then(|ptxas| Ok((ptxas, Tool::Python(&["triton", "numba"]).find()?)));
     let (ptxas, python) = match tools {
         Ok(tools) => tools,
         Err(missing) => {
@@ -44,11 +44,12 @@ fn what_compilers_make_is_rewritten_and_assembled() {
     };
     let folder = tempfile::tempdir().expect("a folder can be made");
     let nvidia = ptxas.parent().and_then(Path::parent).expect("ptxas is in its package");
-    let examples = Path::new(env!("CARGO_MANIFEST_DIR")).join("../examples/record");
-    let make = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/producers/make.py");
+    let manifest = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let examples = manifest.join("../examples/record");
+    let make = manifest.join("tests/producers/make.py");
     let made = Command::new(python)
         .arg(make)
-        .args([&examples, nvidia, folder.path()])
+        .args([&examples, nvidia, &manifest.join("tests/data/wait.cu"), folder.path()])
         .env("TRITON_CACHE_DIR", folder.path().join("cache"))
         .status()
         .expect("Python runs");
@@ -59,7 +60,7 @@ fn what_compilers_make_is_rewritten_and_assembled() {
         .filter(|path| path.extension().is_some_and(|it| it == "ptx"))
         .collect();
     files.sort();
-    assert_eq!(files.len(), 4 * 7 + 2 * 3);
+    assert_eq!(files.len(), 4 * (7 + 2) + 2 * (3 + 1));
     let mut table = String::from("PTX | registers | recording | regions\n");
     let mut wrong = String::new();
     for file in files {

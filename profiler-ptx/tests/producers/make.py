@@ -1,17 +1,19 @@
-"""Compiles kernels to PTX by Triton and nvcc, without a GPU: make.py EXAMPLES NVIDIA OUT."""
+"""Compiles kernels to PTX by Triton, nvcc, NVRTC, numba and clang, without a GPU: make.py EXAMPLES NVIDIA WAIT_CU OUT."""
 
 import os
 import subprocess
 import sys
 import types
 
-EXAMPLES, NVIDIA, OUT = sys.argv[1:]
+EXAMPLES, NVIDIA, WAIT_CU, OUT = sys.argv[1:]
 # The kernels' file imports torch for its main program alone.
 sys.modules["torch"] = types.ModuleType("torch")
 sys.path.insert(0, EXAMPLES)
 sys.dont_write_bytecode = True
 
 import triton
+from cuda.bindings import nvrtc
+from numba import cuda, float32
 import triton_kernels as kernels
 from triton.backends.compiler import GPUTarget
 from triton.compiler import ASTSource
@@ -57,13 +59,59 @@ def triton_ptx(name, capability):
     return triton.compile(source, target=GPUTarget("cuda", capability, 32), options=options).asm["ptx"]
 
 
+def checked(result):
+    status, *values = result
+    assert status == nvrtc.nvrtcResult.NVRTC_SUCCESS, status
+    return values[0] if values else None
+
+
+def nvrtc_ptx(path, capability):
+    with open(path, "rb") as file:
+        program = checked(nvrtc.nvrtcCreateProgram(file.read(), path.encode(), 0, [], []))
+    options = [f"--gpu-architecture=compute_{capability}".encode(), b"-lineinfo"]
+    checked(nvrtc.nvrtcCompileProgram(program, len(options), options))
+    ptx = b" " * checked(nvrtc.nvrtcGetPTXSize(program))
+    checked(nvrtc.nvrtcGetPTX(program, ptx))
+    return ptx.rstrip(b"\0").decode()
+
+
+def row_sums(x, out):
+    part = cuda.shared.array(256, float32)
+    thread = cuda.threadIdx.x
+    total = float32(0)
+    for column in range(thread, x.shape[1], 256):
+        total += x[cuda.blockIdx.x, column]
+    part[thread] = total
+    half = 128
+    while half > 0:
+        cuda.syncthreads()
+        if thread < half:
+            part[thread] += part[thread + half]
+        half //= 2
+    if thread == 0:
+        out[cuda.blockIdx.x] = part[0]
+
+
+def numba_ptx(capability):
+    types = (float32[:, :], float32[:])
+    ptx, _ = cuda.compile_ptx(row_sums, types, cc=(capability // 10, capability % 10), lineinfo=True)
+    return ptx
+
+
 for capability in (80, 90, 100, 120):
+    for name, ptx in (("nvrtc-wait", nvrtc_ptx(WAIT_CU, capability)), ("numba-row_sums", numba_ptx(capability))):
+        with open(os.path.join(OUT, f"{name}-{capability}.ptx"), "w") as file:
+            file.write(ptx)
     for name in KERNELS:
         with open(os.path.join(OUT, f"triton-{name}-{capability}.ptx"), "w") as file:
             file.write(triton_ptx(name, capability))
 path = f"{NVIDIA}/bin:{NVIDIA}/nvvm/bin:{os.environ['PATH']}"
 includes = ["-I", f"{NVIDIA}/include", "-I", f"{NVIDIA}/include/cccl"]
+WAIT_C = os.path.join(os.path.dirname(__file__), "wait.c")
 for capability in (80, 90):
+    out = os.path.join(OUT, f"clang-wait-{capability}.ptx")
+    target = ["--target=nvptx64-nvidia-cuda", f"-march=sm_{capability}", "-O2", "-gline-tables-only"]
+    subprocess.run(["clang-19", *target, "-S", WAIT_C, "-o", out], check=True)
     for name in ("pipeline", "scan", "launches"):
         out = os.path.join(OUT, f"nvcc-{name}-{capability}.ptx")
         nvcc = [f"{NVIDIA}/bin/nvcc", "-std=c++17", "-lineinfo", "-ptx", f"-arch=compute_{capability}"]
