@@ -189,8 +189,12 @@ pub(crate) fn push_frame(stack: &mut String, name: &str) {
     }
 }
 
-/// A name with its place in the source. Of a long path the end is left, which tells files apart.
+/// A name with its place in the source. Of a long path the end is left, which tells files apart. A kernel that nobody
+/// annotated, compiled without lines, has no place.
 pub(crate) fn named_at(name: &str, file: &str, line: u32, column: u32) -> String {
+    if file.is_empty() {
+        return format!("{} (no source)", one_line(name));
+    }
     format!("{} ({}:{line}:{column})", one_line(name), shortened_to_end(file, 40))
 }
 
@@ -202,6 +206,7 @@ mod tests {
     fn names_are_cut_by_the_columns_that_they_take() {
         let (name, file) = ("載".repeat(30), "檔".repeat(30));
         assert_eq!(one_line(&name), "載".repeat(24) + "…");
+        assert_eq!(named_at("loop", "", 0, 0), "loop (no source)");
         let place = named_at("load", &format!("src/{file}.rs"), 7, 5);
         assert_eq!(place, format!("load (…{}.rs:7:5)", "檔".repeat(18)));
         // Accents of their own take none, of which there may be any number.

@@ -5,6 +5,7 @@ use cust::function::Function;
 use cust::module::Module;
 use cust::stream::Stream;
 use profiler_cuda_driver::sys::CUresult;
+use profiler_trace::SiteTable;
 
 use super::driver;
 use super::handles::{AsFunction, AsModule, AsStream, RawFunction, RawModule, RawStream};
@@ -26,6 +27,8 @@ unsafe impl AsModule for Module {
                 Err(error) => driver::check("finding a kernel", CUresult(error as u32))?,
             }
         }
+        // PTX without kernels is nearly always PTX without sites, which says more.
+        SiteTable::from_ptx(ptx)?;
         Err(Error::NoDescriptor)
     }
 }

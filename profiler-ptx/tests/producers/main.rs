@@ -34,7 +34,9 @@ fn assembled(ptxas: &Path, ptx: &Path) -> Result<[u32; 2], String> {
 #[test]
 #[allow(clippy::print_stdout, reason = "`--nocapture` shows what rewriting costs in registers")]
 fn what_compilers_make_is_rewritten_and_assembled() {
-    let tools = Tool::Ptxas.find().and_then(|ptxas| Ok((ptxas, Tool::Python(&["triton", "numba"]).find()?)));
+    let tools = Tool::Ptxas
+        .find()
+        .and_then(|ptxas| Ok((ptxas, Tool::Python(&["triton", "numba"]).find()?)));
     let (ptxas, python) = match tools {
         Ok(tools) => tools,
         Err(missing) => {

@@ -239,6 +239,9 @@ impl<'t, W: Write> Perfetto<'t, W> {
     }
 
     fn place(&mut self, index: SiteIndex, interned: &mut InternedData) -> Option<u64> {
+        if self.trace.site(index).file.is_empty() {
+            return None;
+        }
         let known = self.sites.get_mut(index.0 as usize)?;
         if known.place.is_none() {
             self.places += 1;

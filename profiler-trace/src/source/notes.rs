@@ -119,6 +119,9 @@ pub(crate) fn never_recorded(trace: &Trace) -> Option<String> {
     let named = |(site, kernel): &(SiteIndex, SiteIndex)| {
         let (site, kernel) = (trace.site(*site), trace.site(*kernel));
         let name = site.list.as_ref().unwrap_or(&site.name);
+        if site.file.is_empty() {
+            return format!("{name} in {}", kernel.name);
+        }
         format!("{name} ({}:{}) in {}", site.file, site.line, kernel.name)
     };
     let mut names: Vec<String> = all.iter().take(MOST).map(named).collect();
