@@ -31,7 +31,7 @@ fn example(run: &Run) -> Result<Report, Failure> {
     let grid = run.sm_count();
     let profiler = Profiler::builder()
         .records_per_warp(3 * task_count + 1)
-        .for_grid(grid, BLOCK, 1)?
+        .for_grid(grid, BLOCK, 1)
         .measure_record_cost()
         .build()?;
     let measured = run.measure_prepared(

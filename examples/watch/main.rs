@@ -51,7 +51,7 @@ fn example(run: &Run) -> Result<Report, Failure> {
     let (from, to) = (from_buffer.as_ptr(), to_buffer.as_mut_ptr());
 
     // Where a warp is, its last records say.
-    let last_records = profiler(extents)?.keep(Keep::Last).build()?;
+    let last_records = profiler(extents).keep(Keep::Last).build()?;
     let session = run.backend().session(&last_records)?;
     watched(session, run.backend().is_gpu(), |session| {
         // SAFETY: as many right sides and unknowns as there are for the systems of all warps.
@@ -60,7 +60,7 @@ fn example(run: &Run) -> Result<Report, Failure> {
         }
     })?;
 
-    let measured = run.measure(&profiler(extents)?.build()?, |launcher| {
+    let measured = run.measure(&profiler(extents).build()?, |launcher| {
         // SAFETY: as above.
         unsafe { launch!(launcher, jacobi<<<blocks, BLOCK>>>(from, to, coupling, systems, 1)) }
     })?;
@@ -70,9 +70,8 @@ fn example(run: &Run) -> Result<Report, Failure> {
 }
 
 /// A profiler with room for the records of one round: of each system two begins, two ends and a value.
-fn profiler(extents: Extents) -> Result<ProfilerBuilder, Error> {
-    let buffer = Profiler::builder().records_per_warp(5 * extents.systems);
-    buffer.for_grid(extents.blocks, BLOCK, 1)
+fn profiler(extents: Extents) -> ProfilerBuilder {
+    Profiler::builder().records_per_warp(5 * extents.systems).for_grid(extents.blocks, BLOCK, 1)
 }
 
 /// Launches a kernel and prints where its warps are until it has ended. One that fails is shown as far

@@ -135,13 +135,15 @@ impl Backend {
         }
     }
 
-    /// Begins a session; the same as [`Profiler::attach_backend`].
+    /// Attaches a session. Every launch through it is recorded. [`Slots::Auto`](crate::Slots::Auto) says how
+    /// warps find their slots.
     ///
     /// # Errors
     ///
-    /// See there.
+    /// PTX without sites or of another version, another session on the same backend, too little
+    /// memory.
     pub fn session(&self, profiler: &Profiler) -> Result<Session<'_>, Error> {
-        profiler.attach_backend(self)
+        profiler.attach_to(self)
     }
 
     /// A buffer with these elements, in memory that kernels can reach.

@@ -72,21 +72,9 @@ pub(crate) enum OptionsError {
          lanes but lane 0 out; leave one of the two options out"
     )]
     RecordsOfNoBuffer,
-    /// An option in whose place another one follows.
-    #[error("{idle}(..) does nothing where {used}(..) follows; leave one of the two out")]
-    Replaced {
-        /// The builder's method that was called first.
-        idle: &'static str,
-        /// The one that took its place.
-        used: &'static str,
-    },
-    /// Blocks or warps that were selected, by this method of the builder, when the selected ones had
-    /// been counted.
-    #[error(
-        "for_grid(..) has counted the warps of another selection than {0}(..) after it makes; give \
-         {0}(..) before for_grid(..)"
-    )]
-    SelectedLate(&'static str),
+    /// Two options that say the same, by the builder's methods.
+    #[error("{0}(..) and {1}(..) say the same; leave one of the two out")]
+    Both(&'static str, &'static str),
 }
 
 /// An error of a session. `Display` says what to do. `Debug` is the same text: a

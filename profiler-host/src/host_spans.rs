@@ -18,7 +18,7 @@ use profiler_trace::{ClockPair, HostCapture, HostRecord};
 /// let host = HostRecorder::new();
 /// let backend = Backend::choose(BackendChoice::Auto, None)?;
 /// let values = host.in_span("copy to the device", || backend.upload(&[1.0_f32; 1024]))?;
-/// let mut session = Profiler::builder().host(&host).build()?.attach_backend(&backend)?;
+/// let mut session = backend.session(&Profiler::builder().host(&host).build()?)?;
 /// // Launches of the session are recorded by themselves.
 /// {
 ///     let _span = host.span("copy back");

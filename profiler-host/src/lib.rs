@@ -109,7 +109,6 @@ mod capacity;
 mod emulator;
 mod error;
 mod export;
-mod given;
 #[cfg(feature = "cuda")]
 mod gpu;
 mod guards;

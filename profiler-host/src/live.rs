@@ -57,7 +57,7 @@ const COUNT_WORDS: usize = 32;
 /// # fn main() -> Result<(), profiler_host::Error> {
 /// let backend = Backend::choose(BackendChoice::Emulator, None)?;
 /// let mut out = backend.zeroed::<u32>(1)?;
-/// let mut session = Profiler::builder().build()?.attach_backend(&backend)?;
+/// let mut session = backend.session(&Profiler::builder().build()?)?;
 /// let watch = session.watch()?;
 /// std::thread::scope(|scope| {
 ///     scope.spawn(|| {

@@ -6,8 +6,8 @@ use profiler_trace::{Capture, RecordCost};
 
 use crate::capacity::Capacity;
 use crate::error::{Error, OptionsError};
-use crate::given::GivenOptions;
 use crate::host_spans::HostRecorder;
+use crate::launch::Extent;
 use crate::options::{Cost, Keep, LaneBuffers, Options, Slots, WARPS_MAX};
 
 /// Slots of a counting session whose profiler does not say how many warps to expect. A slot that
@@ -20,12 +20,20 @@ pub struct Profiler {
     pub(crate) options: Options,
 }
 
-/// Collects the options of a [`Profiler`]. Their defaults suit most kernels.
+/// Collects the options of a [`Profiler`], in any order. Their defaults suit most kernels. An option given twice has
+/// the later value, so that a program may go on from a builder of its own.
 #[derive(Clone, Debug, Default)]
 pub struct ProfilerBuilder {
     options: Options,
-    given: GivenOptions,
+    /// The methods that were called of those that may exclude others.
+    given: Vec<&'static str>,
+    /// The launches of [`for_grid`](Self::for_grid): grid, block, and their number.
+    grid: Option<(Extent, Extent, u32)>,
 }
+
+/// Options that say the same in two ways.
+const EXCLUSIVE: [[&str; 2]; 3] =
+    [["warps", "warp_mask"], ["max_warps", "for_grid"], ["record_cost", "measure_record_cost"]];
 
 impl Profiler {
     /// Begins with the defaults: buffers for the first 512 records of each warp, all warps of all
@@ -108,7 +116,7 @@ impl ProfilerBuilder {
     /// [`LaneBuffers::Never`]. Default: 32.
     #[must_use]
     pub fn records_per_lane(mut self, records: u32) -> Self {
-        self.given.add("records_per_lane");
+        self.given.push("records_per_lane");
         self.options.records_per_lane = records;
         self
     }
@@ -132,7 +140,6 @@ impl ProfilerBuilder {
     /// Which blocks record, by their linear index (x runs fastest). Default: all.
     #[must_use]
     pub fn blocks(mut self, blocks: impl RangeBounds<u32>) -> Self {
-        self.given.add("blocks");
         self.options.select_blocks(&blocks);
         self
     }
@@ -143,7 +150,6 @@ impl ProfilerBuilder {
     /// lost. Default: 1.
     #[must_use]
     pub fn block_stride(mut self, stride: u32) -> Self {
-        self.given.add("block_stride");
         self.options.block_stride = stride;
         self
     }
@@ -151,7 +157,7 @@ impl ProfilerBuilder {
     /// Which warps of a block record. Default: all.
     #[must_use]
     pub fn warps(mut self, warps: impl RangeBounds<u32>) -> Self {
-        self.given.add("warps");
+        self.given.push("warps");
         self.options.select_warps(&warps);
         self
     }
@@ -159,7 +165,7 @@ impl ProfilerBuilder {
     /// Which warps of a block record, bit i for warp i; in place of [`warps`](Self::warps).
     #[must_use]
     pub fn warp_mask(mut self, mask: u32) -> Self {
-        self.given.add("warp_mask");
+        self.given.push("warp_mask");
         self.options.warp_mask = mask;
         self
     }
@@ -176,45 +182,30 @@ impl ProfilerBuilder {
     /// 256 MiB hold, at most 16 384.
     #[must_use]
     pub fn max_warps(mut self, warps: u32) -> Self {
-        self.given.add("max_warps");
+        self.given.push("max_warps");
         self.options.max_warps = Some(warps);
-        self.options.warps_of_each = None;
         self
     }
 
-    /// Gives a slot to each selected warp of `launches` launches of this shape. Select blocks, warps and
-    /// stride before. [`Slots::Auto`] depends on the number of launches.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::Options`] if they are too many for any session, or none.
+    /// Gives a slot to each selected warp of `launches` launches of this shape. [`Slots::Auto`] depends on
+    /// the number of launches. In place of [`max_warps`](Self::max_warps).
+    #[must_use]
     pub fn for_grid(
         mut self,
-        grid: impl Into<crate::Extent>,
-        block: impl Into<crate::Extent>,
+        grid: impl Into<Extent>,
+        block: impl Into<Extent>,
         launches: u32,
-    ) -> Result<Self, Error> {
-        let of_each = self.options.selected_warps(grid.into().0, block.into().0);
-        let warps = of_each.saturating_mul(u64::from(launches));
-        self.given.add("for_grid");
-        self.options.warps_of_each = (launches > 1).then_some(of_each);
-        match u32::try_from(warps) {
-            Ok(slots @ 1..=WARPS_MAX) => self.options.max_warps = Some(slots),
-            _ => {
-                // An empty selection or a stride of 0 has an error that says more.
-                self.options.check()?;
-                return Err(OptionsError::WarpsOfGrid { warps }.into());
-            }
-        }
-        self.options.check()?;
-        Ok(self)
+    ) -> Self {
+        self.given.push("for_grid");
+        self.grid = Some((grid.into(), block.into(), launches));
+        self
     }
 
     /// The cost of a record, if it is known. It is stored in the trace. In place of
     /// [`measure_record_cost`](Self::measure_record_cost).
     #[must_use]
     pub fn record_cost(mut self, cost: RecordCost) -> Self {
-        self.given.add("record_cost");
+        self.given.push("record_cost");
         self.options.record_cost = Cost::Known(cost);
         self
     }
@@ -224,7 +215,7 @@ impl ProfilerBuilder {
     /// profiler's own does this; the driver compiles it once.
     #[must_use]
     pub fn measure_record_cost(mut self) -> Self {
-        self.given.add("measure_record_cost");
+        self.given.push("measure_record_cost");
         self.options.record_cost = Cost::Measure;
         self
     }
@@ -279,11 +270,117 @@ impl ProfilerBuilder {
     /// [`Error::Options`], which names the option and its limits, or the other option beside which it does
     /// nothing.
     pub fn build(mut self) -> Result<Profiler, Error> {
+        let is_given = |method: &str| self.given.contains(&method);
+        for [one, other] in EXCLUSIVE {
+            if is_given(one) && is_given(other) {
+                return Err(OptionsError::Both(one, other).into());
+            }
+        }
+        if self.options.lane_buffers == LaneBuffers::Never && is_given("records_per_lane") {
+            return Err(OptionsError::RecordsOfNoBuffer.into());
+        }
         self.options.check()?;
-        self.given.check(self.options.lane_buffers)?;
+        if let Some((grid, block, launches)) = self.grid {
+            let of_each = self.options.selected_warps(grid.0, block.0);
+            let warps = of_each.saturating_mul(u64::from(launches));
+            self.options.warps_of_each = (launches > 1).then_some(of_each);
+            match u32::try_from(warps) {
+                Ok(slots @ 1..=WARPS_MAX) => self.options.max_warps = Some(slots),
+                _ => return Err(OptionsError::WarpsOfGrid { warps }.into()),
+            }
+        }
         if self.options.subtract_record_cost && self.options.record_cost == Cost::Unknown {
             self.options.record_cost = Cost::Measure;
         }
         Ok(Profiler { options: self.options })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn refused(builder: ProfilerBuilder) -> String {
+        builder.build().expect_err("it cannot work").to_string()
+    }
+
+    #[test]
+    fn records_of_buffers_that_are_not_there_are_refused() {
+        let builder = Profiler::builder;
+        let text = refused(builder().records_per_lane(10).lane_buffers(LaneBuffers::Never));
+        assert_eq!(
+            text,
+            "records_per_lane(..) does nothing where lane_buffers(LaneBuffers::Never) leaves the buffers of \
+             all lanes but lane 0 out; leave one of the two options out"
+        );
+        assert_eq!(refused(builder().lane_buffers(LaneBuffers::Never).records_per_lane(0)), text);
+        for buffers in [LaneBuffers::Always, LaneBuffers::WhereNeeded] {
+            let kept = builder()
+                .lane_buffers(LaneBuffers::Never)
+                .records_per_lane(10)
+                .lane_buffers(buffers);
+            assert!(kept.build().is_ok(), "the later of two holds");
+        }
+        assert!(builder().lane_buffers(LaneBuffers::Never).build().is_ok());
+    }
+
+    #[test]
+    fn options_that_say_the_same_are_refused_together_in_any_order() {
+        let builder = Profiler::builder;
+        let cost = RecordCost::default();
+        for (both, one, other) in [
+            (builder().warps(0..2).warp_mask(6), "warps", "warp_mask"),
+            (builder().warp_mask(6).warps(0..2), "warps", "warp_mask"),
+            (builder().max_warps(9).for_grid(4, 64, 2), "max_warps", "for_grid"),
+            (builder().for_grid(4, 64, 2).max_warps(9), "max_warps", "for_grid"),
+            (
+                builder().record_cost(cost).measure_record_cost(),
+                "record_cost",
+                "measure_record_cost",
+            ),
+        ] {
+            assert_eq!(
+                refused(both),
+                format!("{one}(..) and {other}(..) say the same; leave one of the two out")
+            );
+        }
+    }
+
+    #[test]
+    fn the_order_of_options_does_not_matter() {
+        let first = Profiler::builder().for_grid(4, 64, 2).blocks(1..).block_stride(2).warps(..1);
+        let last = Profiler::builder().warps(..1).block_stride(2).blocks(1..).for_grid(4, 64, 2);
+        let [first, last] = [first, last].map(|builder| builder.build().expect("options"));
+        assert_eq!(first, last);
+        // Blocks 1 and 3 of four, a warp of each, in two launches.
+        assert_eq!(first.options.max_warps, Some(4));
+    }
+
+    #[test]
+    fn a_grid_without_warps_or_with_too_many_is_refused() {
+        let for_grid = |builder: ProfilerBuilder, launches| {
+            refused(builder.for_grid([u32::MAX, 1, 1], 64, launches))
+        };
+        let builder = Profiler::builder;
+        let too_many = for_grid(builder(), 3);
+        assert!(too_many.contains("for 25769803770 warps"), "{too_many}");
+        assert!(too_many.ends_with("count fewer of them"), "{too_many}");
+        let none = for_grid(builder().warps(2..), 1);
+        assert!(none.ends_with("give at least one launch"), "{none}");
+        assert_eq!(for_grid(builder(), 0), none);
+        // What is wrong with the selection itself says more.
+        assert_eq!(for_grid(builder().warps(2..2), 1), OptionsError::NoWarps.to_string());
+    }
+
+    #[test]
+    fn what_goes_with_each_other_is_taken() {
+        let twice = Profiler::builder().max_warps(9).max_warps(5).warps(..3).warps(..2);
+        assert!(twice.build().is_ok(), "the later of two holds");
+        let known = Profiler::builder().record_cost(RecordCost::default());
+        assert!(known.subtract_record_cost(true).build().is_ok());
+        let counting = Profiler::builder().records_per_warp(0).keep(Keep::Last);
+        let profiler = counting.records_per_lane(0).build().expect("a session that only counts");
+        // What a run tells takes the place of what was given.
+        assert_eq!(profiler.counting().options.records_per_lane, 0);
     }
 }

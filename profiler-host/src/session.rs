@@ -23,14 +23,8 @@ use crate::options::Cost;
 use crate::profiler::Profiler;
 
 impl Profiler {
-    /// Attaches a session to a backend. Every launch through the session is recorded.
-    /// [`Slots::Auto`](crate::Slots::Auto) says how warps find their slots.
-    ///
-    /// # Errors
-    ///
-    /// PTX without sites or of another version, another session on the same backend, too little
-    /// memory.
-    pub fn attach_backend<'b>(&self, backend: &'b Backend) -> Result<Session<'b>, Error> {
+    /// The body of [`Backend::session`].
+    pub(crate) fn attach_to<'b>(&self, backend: &'b Backend) -> Result<Session<'b>, Error> {
         let (options, apart) = (&self.options, self.options.apart);
         if !apart && backend.has_session() {
             return Err(Error::AlreadyAttached);
@@ -63,7 +57,7 @@ impl Profiler {
 ///
 /// | made by | of | launches |
 /// |---|---|---|
-/// | [`Backend::session`], [`Profiler::attach_backend`] | a GPU or the emulator | by [`launch!`](crate::launch) |
+/// | [`Backend::session`] | a GPU or the emulator | by [`launch!`](crate::launch) |
 /// | `Profiler::attach` | modules that the program loaded | by the program, as ever |
 ///
 /// A session that is dropped waits for the device and detaches. If

@@ -28,7 +28,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let turns = n.div_ceil(grid * CHUNK);
     let profiler = Profiler::builder()
         .records_per_warp(3 * turns + 20)
-        .for_grid(grid, BLOCK, 1)?
+        .for_grid(grid, BLOCK, 1)
         .measure_record_cost()
         .build()?;
     let mut session = backend.session(&profiler)?;

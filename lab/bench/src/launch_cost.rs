@@ -245,7 +245,7 @@ fn profiler(slots: Slots, blocks: Blocks, launches: u32) -> Result<Profiler, pro
         .records_per_warp(WORDS / 2)
         .slots(slots)
         .lane_buffers(LaneBuffers::Never)
-        .for_grid(blocks.count, blocks.threads(), launches)?
+        .for_grid(blocks.count, blocks.threads(), launches)
         .build()
 }
 

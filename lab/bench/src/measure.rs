@@ -248,7 +248,7 @@ fn session<'g>(
         .records_per_warp(words / 2)
         .keep(plan.keep)
         .slots(Slots::Linear)
-        .for_grid(blocks.count, blocks.threads(), 1)?
+        .for_grid(blocks.count, blocks.threads(), 1)
         .build()?;
     let Loaded { module, ptx } = gpu.loaded(scheme);
     Ok(Some(profiler.attach(module, ptx)?))

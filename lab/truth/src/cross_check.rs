@@ -131,7 +131,7 @@ impl<'b> Memory<'b> {
     fn record(&mut self) -> Result<Trace, Failure> {
         let profiler = Profiler::builder()
             .records_per_warp(2 * self.amount.regions + 8)
-            .for_grid(self.amount.grid, self.warps * 32, CROSS_CHECK.len() as u32)?
+            .for_grid(self.amount.grid, self.warps * 32, CROSS_CHECK.len() as u32)
             .measure_record_cost()
             .build()?;
         let mut session = self.run.backend.session(&profiler)?;

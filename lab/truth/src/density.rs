@@ -70,7 +70,7 @@ pub(crate) fn run(run: &Run, report: &mut Report) -> Result<(), Failure> {
     for (index, (name, kernel)) in kernels.into_iter().take(2).enumerate() {
         let profiler = Profiler::builder()
             .records_per_warp(2 * iterations * PARTS.len() as u32 + 8)
-            .for_grid(data.grid, THREADS, 1)?
+            .for_grid(data.grid, THREADS, 1)
             .build()?;
         let mut session = run.backend.session(&profiler)?;
         for _ in 0..2 {

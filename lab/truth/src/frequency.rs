@@ -362,7 +362,7 @@ fn measure(
         .warps(0..1)
         // A region, an anchor before it, and up to forty within it, of two words each.
         .records_per_warp(48 * (count + 2))
-        .for_grid(grid, threads, 1)?
+        .for_grid(grid, threads, 1)
         .build()?;
     let mut session = backend.session(&profiler)?;
     // After the session, which runs a kernel of its own when it begins.

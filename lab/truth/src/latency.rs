@@ -114,7 +114,7 @@ fn measure(run: &Run, log_count: u32, rounds: u32) -> Result<(Trace, Vec<u64>), 
     let regions = rounds * (PLAIN_LOADS / CHAIN + SINGLES);
     let profiler = Profiler::builder()
         .records_per_warp(2 * regions + 8)
-        .for_grid(1, 1, 1)?
+        .for_grid(1, 1, 1)
         .measure_record_cost()
         .build()?;
     let mut plain = run.backend.zeroed::<u64>(2 * rounds as usize)?;

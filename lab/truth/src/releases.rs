@@ -137,7 +137,7 @@ fn measure(
     let now_and_then = (4 * length_ns).checked_div(u64::from(anchor_cycles)).unwrap_or(0);
     let profiler = Profiler::builder()
         .records_per_warp(4 * (count + 1) + 4 * count + 2 * u32::try_from(now_and_then)?)
-        .for_grid(grid, BLOCK, 1)?
+        .for_grid(grid, BLOCK, 1)
         .build()?;
     let mut timers = run.backend.zeroed::<u64>(count as usize * warps)?;
     let mut sync = run.backend.zeroed::<u32>(SYNC_WORDS)?;

@@ -43,9 +43,8 @@ extern "ptx-kernel" fn silent() {
 
 fn run(kernel: fn(&mut profiler_host::Session<'_>)) -> Trace {
     let backend = Backend::choose(BackendChoice::Emulator, None).expect("there is an emulator");
-    let profiler =
-        Profiler::builder().for_grid(1, 32, 1).expect("a grid").build().expect("options");
-    let mut session = profiler.attach_backend(&backend).expect("a session");
+    let profiler = Profiler::builder().for_grid(1, 32, 1).build().expect("options");
+    let mut session = backend.session(&profiler).expect("a session");
     kernel(&mut session);
     session.finish().expect("a trace")
 }

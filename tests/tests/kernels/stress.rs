@@ -94,7 +94,7 @@ fn a_thousand_launches(choice: BackendChoice) {
     };
     for &slots in all {
         let builder = builder().slots(slots).records_per_warp(7);
-        let profiler = builder.for_grid(GRID, BLOCK, 1000).expect("so many warps").build();
+        let profiler = builder.for_grid(GRID, BLOCK, 1000).build();
         let mut session = backend.session(&profiler.expect("the options")).expect("a session");
         let capture = session.capture().expect("nothing was launched yet");
         let claims = capture.modules[0].descriptor.flags & FLAG_CLAIMED != 0;
@@ -140,7 +140,7 @@ fn block_indices_are_not_cut_off(choice: BackendChoice) {
     let mut output = backend.zeroed::<u32>(65_536).expect("memory");
     let pointer = output.as_mut_ptr();
     for grid in [[1, 1, 1], [4097, 1, 1], [65_536, 1, 1], [3, 50, 40]] {
-        let builder = builder().records_per_warp(1).for_grid(grid, 1, 1).expect("so many warps");
+        let builder = builder().records_per_warp(1).for_grid(grid, 1, 1);
         let profiler = builder.build().expect("the options");
         let mut session = backend.session(&profiler).expect("a session");
         // SAFETY: one number a thread of the grid's x extent.

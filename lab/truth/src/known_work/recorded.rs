@@ -55,7 +55,7 @@ pub(super) fn launch(
     let profiler = Profiler::builder()
         .records_per_warp(records)
         .records_per_lane(if may_use_other_lanes(kernel.strategy) { records } else { 0 })
-        .for_grid(grid.blocks, grid.block(), cases.len() as u32)?
+        .for_grid(grid.blocks, grid.block(), cases.len() as u32)
         .measure_record_cost()
         .build()?;
     let threads = grid.threads() as usize;
