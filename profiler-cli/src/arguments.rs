@@ -22,6 +22,7 @@ const STYLES: Styles = Styles::styled()
 
 const EXAMPLES: &str = "\
 Examples:
+  profiler record -o gemm -- python3 gemm.py
   profiler info gemm.capture
   profiler stats gemm.capture
   profiler timeline gemm.capture --window 20%..40%
@@ -34,10 +35,10 @@ Environment:
   NO_COLOR        if set and not empty, no colour is used
   CLICOLOR_FORCE  if set and not 0, colour is used without a terminal, too";
 
-/// See inside GPU kernels: read, show and convert captures
+/// See inside GPU kernels: record programs, and read, show and convert captures
 ///
-/// A session of a profiled program writes a capture, a file that ends in `.capture`. Every command works
-/// on captures alone, on any machine, without a GPU.
+/// `record` runs a program and writes a capture, a file that ends in `.capture`; so does a session of a program
+/// whose kernels are annotated. All other commands work on any machine, without a GPU.
 ///
 /// Results go to standard output; diagnostics, errors and progress to standard error.
 #[derive(Debug, Parser)]

@@ -126,16 +126,16 @@ pub(crate) fn is_broken_pipe(error: &(dyn StdError + 'static)) -> bool {
     of_system(error).is_some_and(|error| error.kind() == io::ErrorKind::BrokenPipe)
 }
 
-/// The error that a capture cannot be read, with help.
+/// The error that a file cannot be read, with help.
 pub(crate) fn cannot_read(name: &str, error: &io::Error) -> Error {
     let said = Error::new(format!("cannot read {name}: {}", chain(error)));
     let Some(error) = of_system(error) else { return said };
     said.with_help(match error.kind() {
-        io::ErrorKind::NotFound => "give the path of a capture, which a profiled program writes",
+        io::ErrorKind::NotFound => "check the path; there is no such file",
         io::ErrorKind::PermissionDenied => {
             "ask its owner for the right to read it, or for a copy; `ls -l` shows the owner"
         }
-        io::ErrorKind::IsADirectory => "name one of the captures in it",
+        io::ErrorKind::IsADirectory => "it is a folder: name a file in it",
         _ => "check its disk or connection, or read a copy of it",
     })
 }
@@ -185,9 +185,9 @@ mod tests {
     fn what_the_system_refuses_has_help() {
         let cases = [
             (io::ErrorKind::PermissionDenied, "right to read", "right to write"),
-            (io::ErrorKind::NotFound, "path of a capture", "another folder"),
+            (io::ErrorKind::NotFound, "check the path", "another folder"),
             (io::ErrorKind::StorageFull, "read a copy", "make room"),
-            (io::ErrorKind::IsADirectory, "captures in it", "name of a file"),
+            (io::ErrorKind::IsADirectory, "a file in it", "name of a file"),
             (io::ErrorKind::TimedOut, "read a copy", "write elsewhere"),
         ];
         for (kind, to_read, to_write) in cases {

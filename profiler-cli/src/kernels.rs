@@ -19,9 +19,9 @@ pub(crate) struct KernelArguments {
     /// PTX, a fatbin, or a program or library with fatbins in it
     #[arg(value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) file: File,
-    /// Take only this kernel, by its name in the PTX; may be given several times
-    #[arg(long, value_name = "NAME")]
-    kernel: Vec<String>,
+    /// Take only kernels whose names this regular expression matches
+    #[arg(long, value_name = "REGEX", value_parser = regex)]
+    kernel: Option<String>,
     /// The share of a loop's time that records may take, in per cent; a region that would take more is left
     /// out
     #[arg(long, value_name = "PER_CENT", default_value_t = 5.0, allow_negative_numbers = true,
@@ -119,8 +119,10 @@ fn selection(region: &Value) -> Result<Selection, String> {
             _ => return Err(format!("there is no key `{key}`")),
         }
     }
-    let [spec] = &specs[..] else {
-        return Err("it has not one of `lines`, `function` and `instruction`".to_owned());
+    let spec = match &specs[..] {
+        [spec] => spec,
+        [] => return Err("it has none of `lines`, `function` and `instruction`".to_owned()),
+        _ => return Err("it has more than one of `lines`, `function` and `instruction`".to_owned()),
     };
     format!("{spec}{name}").parse().map_err(|error: SelectionError| error.to_string())
 }
@@ -139,7 +141,9 @@ pub(crate) fn check_regions<'k>(
         }
     }
     if !is_found.is_empty() && !is_found.contains(&true) {
-        return Err(Error::new("no kernel has code of a chosen region").with_help(
+        let chosen = options.regions.iter().map(|it| format!("`{it}`")).collect::<Vec<_>>();
+        let chosen = chosen.join(", ");
+        return Err(Error::new(format!("no kernel has code of {chosen}")).with_help(
             "lines and inlined functions need line information (nvcc -lineinfo), and Triton does not name inlined \
              functions: choose the lines that call them; patterns match whole opcodes, like `wgmma.*`",
         ));
@@ -150,8 +154,14 @@ pub(crate) fn check_regions<'k>(
     Ok(())
 }
 
+/// A regular expression, checked.
+pub(crate) fn regex(text: &str) -> Result<String, String> {
+    regex_lite::Regex::new(text).map(|_| text.to_owned()).map_err(|error| error.to_string())
+}
+
 pub(crate) fn per_cent(text: &str) -> Result<f64, String> {
-    let number: f64 = text.parse().map_err(|_| "it is not a number".to_owned())?;
+    let number = text.strip_suffix('%').unwrap_or(text).trim_end();
+    let number: f64 = number.parse().map_err(|_| "it is not a number".to_owned())?;
     if (0.0..=10_000.0).contains(&number) { Ok(number) } else { Err("give 0 to 10000".to_owned()) }
 }
 
@@ -167,34 +177,39 @@ impl KernelArguments {
             }
         };
         let bytes = bytes.map_err(|error| cannot_read(&name, &error))?;
+        if bytes.starts_with(b"\x89GPUREC\n") {
+            return Err(Error::new(format!("{name} is a capture"))
+                .with_help("`profiler info` and `profiler stats` read captures"));
+        }
         images(&bytes).map_err(|error: ImageError| Error::new(format!("{name}: {error}")))
     }
 
-    /// What to record.
-    pub(crate) fn options(&self) -> Result<Options, Error> {
+    /// What to record of these.
+    pub(crate) fn options(&self, images: &[Image]) -> Result<Options, Error> {
         let mut options = Options::default();
         let regions = self.regions.read()?;
         (options.regions, options.auto) = (regions.selections, regions.auto);
-        options.kernels.clone_from(&self.kernel);
         options.budget = self.budget / 100.0;
+        let Some(pattern) = &self.kernel else { return Ok(options) };
+        let is_match =
+            regex_lite::Regex::new(pattern).map_err(|error| Error::new(error.to_string()))?;
+        let mut names = Vec::new();
+        for image in images {
+            let kernels = profiler_ptx::sites(&image.ptx, &Options::default());
+            let kernels = kernels.map_err(|error| self.error(&error))?;
+            names.extend(kernels.into_iter().map(|kernel| kernel.name));
+        }
+        names.retain(|name| is_match.is_match(name));
+        if names.is_empty() {
+            return Err(Error::new(format!("no kernel has a name that `{pattern}` matches"))
+                .with_help("`profiler sites FILE` lists the kernels"));
+        }
+        options.kernels = names;
         Ok(options)
     }
 
     /// An error of a module in the file.
     pub(crate) fn error(&self, error: &PtxError) -> Error {
         Error::new(format!("{}: {error}", self.file.input_name()))
-    }
-
-    /// Refuses names that no kernel has.
-    pub(crate) fn check_names<'k>(
-        &self,
-        kernels: impl Iterator<Item = &'k str> + Clone,
-    ) -> Result<(), Error> {
-        match self.kernel.iter().find(|name| kernels.clone().all(|kernel| kernel != name.as_str()))
-        {
-            None => Ok(()),
-            Some(name) => Err(Error::new(format!("there is no kernel `{name}`"))
-                .with_help("`profiler sites FILE` lists the kernels")),
-        }
     }
 }

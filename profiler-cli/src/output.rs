@@ -175,7 +175,7 @@ impl<'p> Target<'p> {
         };
         if is_plain && inputs.iter().any(is_input) {
             return Err(Error::new(format!(
-                "{} would overwrite the capture that is read",
+                "{} would overwrite the file that is read",
                 path.display()
             ))
             .with_help("give -o another name"));

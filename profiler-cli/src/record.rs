@@ -15,6 +15,7 @@ use crate::console::Console;
 use crate::exit::{Error, Verdict};
 use collect::Recording;
 use folder::Folder;
+use program::Ended;
 
 pub(crate) use folder::refuse;
 
@@ -29,11 +30,12 @@ pub(crate) fn run(
     summary::check_output(output)?;
     let folder = Folder::new(settings)?;
     let ended = program::run(command, folder.as_ref(), console)?;
-    if let Some(folder) = folder {
+    if let (Some(folder), Ended::With(_)) = (folder, ended) {
         // The program has done its work: its status is the command's, whatever comes of the records.
         if let Err(error) = collect(settings, &folder, output, opens, console) {
             console.error(&error);
         }
+        folder.leave_to_its_users(console);
     }
     Ok(ended.verdict())
 }

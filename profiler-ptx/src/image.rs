@@ -30,7 +30,7 @@ pub enum ImageError {
     NoPtx,
     /// Nothing for a GPU.
     #[error(
-        "it holds no program for a GPU: give PTX, a cubin, a fatbin, or a program or library with fatbins in it"
+        "it holds no program for a GPU: give PTX, a fatbin, or a program or library with fatbins in it"
     )]
     NoImage,
     /// The file ends too early, or numbers in it cannot be.

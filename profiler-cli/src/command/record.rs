@@ -9,7 +9,7 @@ use profiler_wire::spool::{Launches, Settings};
 
 use crate::console::Console;
 use crate::exit::{Error, Verdict};
-use crate::kernels::{RegionArguments, per_cent};
+use crate::kernels::{RegionArguments, per_cent, regex};
 use crate::record;
 use crate::units::{parse_bytes, whole};
 
@@ -20,12 +20,13 @@ Examples:
   profiler record --launches 10..12 --blocks all -- python3 bench.py
   profiler record --every 100 --keep last -- ./server
 
-Programs are changed in nothing: kernels whose PTX passes through the CUDA
-driver or ptxas record, all others are shown as whole launches. Of each kernel
-the first, second, fourth, eighth launch and so on is recorded; the launch after
+The program and its results stay as they are. Kernels whose PTX passes through
+the CUDA driver or ptxas record; all others are shown as whole launches. Of each
+kernel the first, second, fourth, eighth launch and so on is recorded; the launch after
 each is timed and not recorded, which shows what recording costs.
 
-The exit status is the program's own.";
+The exit status is the program's own; 127 if there is no such program, 126 if it
+cannot be run.";
 
 /// Run a program and record what its kernels do inside
 #[derive(Args, Debug)]
@@ -34,7 +35,7 @@ pub(crate) struct Arguments {
     /// Record kernels whose names this regular expression matches [default: all]
     #[arg(long, value_name = "REGEX", value_parser = regex)]
     kernel: Option<String>,
-    /// Record these launches of each kernel, counted from 1: `3..6` is the third to the fifth
+    /// Record these launches of each kernel, counted from 1: `3..6` is the third to the fifth, `3` the third
     #[arg(long, value_name = "A..B", value_parser = launches, conflicts_with = "every")]
     launches: Option<Launches>,
     /// Record every N-th launch of each kernel
@@ -69,8 +70,9 @@ pub(crate) struct Arguments {
     /// Open the timeline in the Perfetto UI when the program has ended. The trace does not leave this machine
     #[arg(long)]
     open: bool,
-    /// The program and its arguments, after `--`
-    #[arg(required = true, last = true, value_name = "COMMAND", value_hint = ValueHint::CommandWithArguments)]
+    /// The program and its arguments
+    #[arg(required = true, trailing_var_arg = true, value_name = "COMMAND",
+          value_hint = ValueHint::CommandWithArguments)]
     command: Vec<OsString>,
 }
 
@@ -83,15 +85,13 @@ enum Keep {
     Last,
 }
 
-fn regex(text: &str) -> Result<String, String> {
-    regex_lite::Regex::new(text).map(|_| text.to_owned()).map_err(|error| error.to_string())
-}
-
 fn launches(text: &str) -> Result<Launches, String> {
-    const FORM: &str = "give two numbers, like 1..11 for the first ten";
-    let (start, end) = text.split_once("..").ok_or(FORM)?;
+    const FORM: &str = "give two numbers, like 1..11 for the first ten, or one";
     let number = |text: &str| text.parse::<u64>().map_err(|_| FORM.to_owned());
-    let (start, end) = (number(start)?, number(end)?);
+    let (start, end) = match text.split_once("..") {
+        Some((start, end)) => (number(start)?, number(end)?),
+        None => (number(text)?, number(text)?.saturating_add(1)),
+    };
     if start == 0 {
         return Err("launches are counted from 1".to_owned());
     }
@@ -154,6 +154,7 @@ mod tests {
     #[test]
     fn launches_are_counted_from_one() {
         assert_eq!(launches("1..11"), Ok(Launches::Range(1, 11)));
-        assert!(launches("0..3").is_err() && launches("3..3").is_err() && launches("4").is_err());
+        assert!(launches("0..3").is_err() && launches("3..3").is_err() && launches("4..").is_err());
+        assert_eq!(launches("4"), Ok(Launches::Range(4, 5)));
     }
 }

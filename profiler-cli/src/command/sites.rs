@@ -40,15 +40,14 @@ enum Format {
 }
 
 pub(super) fn run(arguments: &Arguments, console: &Console) -> Result<Verdict, Error> {
-    let options = arguments.input.options()?;
+    let images = arguments.input.images()?;
+    let options = arguments.input.options(&images)?;
     let mut found = Vec::new();
-    for image in arguments.input.images()? {
+    for image in images {
         let kernels = profiler_ptx::sites(&image.ptx, &options)
             .map_err(|error| arguments.input.error(&error))?;
         found.push((image.arch, kernels));
     }
-    let names = found.iter().flat_map(|(_, kernels)| kernels).map(|kernel| kernel.name.as_str());
-    arguments.input.check_names(names)?;
     check_regions(&options, found.iter().flat_map(|(_, kernels)| kernels), console)?;
     match arguments.format {
         Format::Text => output::print(&text(&found))?,
@@ -65,21 +64,31 @@ fn text(found: &[(u32, Vec<Kernel>)]) -> String {
             let target = if *arch == 0 { String::new() } else { format!(" (sm_{arch})") };
             let share = match 100.0 * kernel.share {
                 0.0 => String::new(),
-                share => format!(": records take about {share:.1} % of a loop"),
+                share => format!(": records of loops and waits take up to {share:.1} % of a loop"),
             };
             let _ = writeln!(text, "{}{target}{share}", kernel.name);
             if let Some(reason) = &kernel.reason {
                 let _ = writeln!(text, "  not recorded: {reason}");
             }
-            for site in &kernel.sites {
+            let sites = kernel.sites.iter().map(|site| {
                 let at = site.location.as_ref().filter(|_| site.chosen.is_some());
                 let at = at.map(|at| format!(" ({at})")).unwrap_or_default();
-                let _ = writeln!(text, "  {}{at}", site.name());
-            }
-            for it in &kernel.left_out {
+                format!("{}{at}", site.name())
+            });
+            let left_out = kernel.left_out.iter().map(|it| {
                 let at = it.location.as_ref().map(|at| format!(" {at}")).unwrap_or_default();
                 let name = it.chosen.as_ref().map_or(it.kind.name(), |it| &it.name);
-                let _ = writeln!(text, "  left out: {name}{at}: {}", it.reason);
+                format!("left out: {name}{at}: {}", it.reason)
+            });
+            let lines = sites.chain(left_out).collect::<Vec<_>>();
+            // What is unrolled is there several times.
+            for same in lines.chunk_by(|one, next| one == next) {
+                let times =
+                    if same.len() > 1 { format!(" x{}", same.len()) } else { String::new() };
+                let _ = writeln!(text, "  {}{times}", same[0]);
+            }
+            if lines.is_empty() && kernel.reason.is_none() {
+                let _ = writeln!(text, "  no loops and waits: warps' time in the kernel alone");
             }
         }
     }

@@ -10,6 +10,7 @@ use std::process::Command;
 use profiler_wire::spool::{DRIVER_VARIABLE, FOLDER_VARIABLE, MODULES, SETTINGS_FILE, Settings};
 use tempfile::TempDir;
 
+use crate::console::Console;
 use crate::exit::Error;
 
 /// Kernels that could not be rewritten, by the stand-in for ptxas.
@@ -135,6 +136,36 @@ impl Folder {
         }
         spools.sort_by_key(|(process, _)| *process);
         Ok(spools)
+    }
+
+    /// Leaves the folder if processes that the program started go on: they would no longer find what they compile
+    /// with.
+    pub(crate) fn leave_to_its_users(self, console: &Console) {
+        let users = self.users();
+        if !users.is_empty() {
+            let folder = self.folder.keep();
+            console.note(&format!(
+                "processes that the program started go on ({}); what they record from now on is in no capture, and {} \
+                 can be removed when they have ended",
+                users.join(", "),
+                folder.display()
+            ));
+        }
+    }
+
+    /// The numbers of processes whose environment names the folder.
+    fn users(&self) -> Vec<String> {
+        let mut named = format!("{FOLDER_VARIABLE}=").into_bytes();
+        named.extend_from_slice(self.folder.path().as_os_str().as_encoded_bytes());
+        let Ok(processes) = fs::read_dir("/proc") else { return Vec::new() };
+        let numbers = processes.flatten().filter_map(|entry| entry.file_name().into_string().ok());
+        let numbers = numbers.filter(|name| name.bytes().all(|it| it.is_ascii_digit()));
+        // Those of other users, and those that have ended, cannot be read.
+        let is_user = |number: &String| {
+            let environment = fs::read(format!("/proc/{number}/environ")).unwrap_or_default();
+            environment.split(|byte| *byte == 0).any(|variable| variable == named)
+        };
+        numbers.filter(is_user).collect()
     }
 
     /// Kernels that could not be rewritten before ptxas, with the reasons.

@@ -1,6 +1,7 @@
 //! Running the program with its own input, output, signals and exit status.
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
+use std::io::{self, ErrorKind};
 use std::path::Path;
 use std::process::{Child, Command, ExitStatus};
 use std::thread;
@@ -12,17 +13,26 @@ use super::folder::Folder;
 
 /// How a program ended.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Ended(ExitStatus);
+pub(crate) enum Ended {
+    /// With this status.
+    With(ExitStatus),
+    /// Before it began; a shell would give this status.
+    NotRun(u8),
+}
 
 impl Ended {
     /// The program's end as this one's. A signal that ended it ends this one too.
     pub(crate) fn verdict(self) -> Verdict {
+        let status = match self {
+            Self::With(status) => status,
+            Self::NotRun(status) => return Verdict::Program(status),
+        };
         #[cfg(unix)]
-        if let Some(signal) = std::os::unix::process::ExitStatusExt::signal(&self.0) {
+        if let Some(signal) = std::os::unix::process::ExitStatusExt::signal(&status) {
             let _ends = signal_hook::low_level::emulate_default_handler(signal);
             return Verdict::Program(u8::try_from(128 + signal).unwrap_or(u8::MAX));
         }
-        Verdict::Program(self.0.code().and_then(|code| u8::try_from(code).ok()).unwrap_or(u8::MAX))
+        Verdict::Program(status.code().and_then(|code| u8::try_from(code).ok()).unwrap_or(u8::MAX))
     }
 }
 
@@ -47,32 +57,46 @@ pub(crate) fn run(
         }
         None => console.note("no CUDA driver on this machine: the program runs as it is"),
     }
-    let mut child = command.spawn().map_err(|error| {
-        Error::new(format!("cannot run {}: {error}", program.to_string_lossy()))
-            .with_help("give the program and its arguments after `--`")
-    })?;
+    let mut child = match command.spawn() {
+        Ok(child) => child,
+        Err(error) => {
+            console.error(&cannot_run(program, &error));
+            return Ok(Ended::NotRun(if error.kind() == ErrorKind::NotFound { 127 } else { 126 }));
+        }
+    };
     pass_signals(&child);
     let status = child
         .wait()
         .map_err(|error| Error::new(format!("cannot wait for the program: {error}")))?;
-    Ok(Ended(status))
+    Ok(Ended::With(status))
 }
 
-/// Lets signals that ask this program to end be the other's, which decides. Those of the terminal reach it by
-/// themselves.
+fn cannot_run(program: &OsStr, error: &io::Error) -> Error {
+    /// The error of the system for a file that is no program.
+    const ENOEXEC: i32 = 8;
+    let help = match (error.kind(), error.raw_os_error()) {
+        (ErrorKind::NotFound, _) if Path::new(program).exists() => {
+            "the interpreter that its first line names, or its loader, is not on this machine"
+        }
+        (ErrorKind::NotFound, _) => "check its name, and whether PATH has its folder",
+        (_, Some(ENOEXEC)) => "a script without `#!` is run by its interpreter, as in `sh SCRIPT`",
+        (ErrorKind::PermissionDenied, _) => "make it executable, or run it by its interpreter",
+        _ => "see whether it runs without `profiler record`",
+    };
+    Error::new(format!("cannot run {}: {error}", program.to_string_lossy())).with_help(help)
+}
+
+/// Hands signals on to the program, which decides. Those of the terminal, SIGINT and SIGQUIT, reach it by themselves.
 fn pass_signals(child: &Child) {
     #[cfg(unix)]
     {
-        use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM};
+        use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2};
         let process = child.id().to_string();
-        let Ok(mut signals) =
-            signal_hook::iterator::Signals::new([SIGINT, SIGQUIT, SIGTERM, SIGHUP])
-        else {
-            return;
-        };
+        let all = [SIGINT, SIGQUIT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2];
+        let Ok(mut signals) = signal_hook::iterator::Signals::new(all) else { return };
         thread::spawn(move || {
             for signal in signals.forever() {
-                if signal == SIGTERM || signal == SIGHUP {
+                if signal != SIGINT && signal != SIGQUIT {
                     let _sent =
                         Command::new("kill").args([format!("-{signal}"), process.clone()]).status();
                 }

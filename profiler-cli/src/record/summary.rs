@@ -22,12 +22,26 @@ const SHOWN: (usize, usize) = (3, 8);
 /// Refuses a name under which nothing can be written, before the program runs.
 pub(crate) fn check_output(output: &Path) -> Result<(), Error> {
     let folder = output.parent().filter(|folder| !folder.as_os_str().is_empty());
-    match folder {
-        Some(folder) if !folder.is_dir() => {
-            Err(Error::new(format!("there is no folder {}", folder.display()))
-                .with_help("make it, or give another name by `--output`"))
-        }
-        _ => Ok(()),
+    let folder = folder.unwrap_or(Path::new("."));
+    let refused = |what: String, help: &str| Err(Error::new(what).with_help(help));
+    if output.file_name().is_none() || output.to_string_lossy().ends_with('/') {
+        return refused(
+            format!("{} is no name of a capture", output.display()),
+            "give one by `--output`, like `traces/train`",
+        );
+    }
+    if !folder.is_dir() {
+        return refused(
+            format!("there is no folder {}", folder.display()),
+            "make it, or give another name by `--output`",
+        );
+    }
+    match tempfile::tempfile_in(folder) {
+        Ok(_) => Ok(()),
+        Err(error) => refused(
+            format!("nothing can be written to the folder {}: {error}", folder.display()),
+            "give a name in another folder by `--output`",
+        ),
     }
 }
 
@@ -192,8 +206,8 @@ pub(crate) fn missing(
 fn text(recordings: &[Recording], rows: &Rows<'_>) -> String {
     let (recorded, whole): (Vec<_>, Vec<_>) = rows.iter().partition(|(_, row)| row.records);
     if rows.is_empty() {
-        return "no kernel was launched through the CUDA driver; static programs and programs of other users \
-                cannot be recorded"
+        return "no kernel was launched through the CUDA driver; programs that are linked statically or run as \
+                another user cannot be recorded"
             .to_owned();
     }
     let mut text = format!("{} recorded", counted(recorded.len(), "kernel"));

@@ -189,9 +189,9 @@ impl fmt::Display for CaptureError {
                  check whether the disk is full, then copy the file again, or record it again",
             ),
             Self::NotACapture => f.write_str(
-                "this is no capture; give a file that a session wrote, such as NAME.capture of an \
-                 example (a .pftrace or .json is made from a capture, and cannot be read back; what gzip \
-                 packed, gunzip unpacks)",
+                "this is no capture; give a file that `profiler record` or a session wrote, such as \
+                 profile.capture (a .pftrace or .json is made from a capture, and cannot be read back; what \
+                 gzip packed, gunzip unpacks; `profiler sites` reads PTX)",
             ),
             Self::FormatVersion { found } => write!(
                 f,

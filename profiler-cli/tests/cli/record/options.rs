@@ -1,6 +1,6 @@
 //! Options of `profiler record`.
 
-use super::{Bench, of};
+use super::{Bench, of, script};
 
 use expect_test::expect;
 
@@ -115,7 +115,7 @@ fn the_first_or_the_last_records_of_a_warp_are_kept() {
 fn wrong_options_are_refused_before_the_program_runs() {
     let bench = Bench::new();
     for (words, said) in [
-        ("--launches 3", "give two numbers, like 1..11 for the first ten"),
+        ("--launches 3..", "give two numbers, like 1..11 for the first ten, or one"),
         ("--launches 0..3", "launches are counted from 1"),
         ("--launches 5..5", "it has no launch"),
         ("--every 0", "it must be 1 or more"),
@@ -134,15 +134,31 @@ fn wrong_options_are_refused_before_the_program_runs() {
         ("--sites none.toml", "cannot read none.toml"),
         ("--no-auto", "nothing to record"),
         ("-o none/it", "there is no folder none\n  help: make it"),
+        ("-o .", ". is no name of a capture\n  help: give one"),
+        ("-o tmp/", "tmp/ is no name of a capture\n  help: give one"),
+        ("-o /proc/it", "nothing can be written to the folder /proc: "),
     ] {
         let ran = bench.run(&format!("{words} -- echo it runs"), &[]);
         assert_eq!((ran.code, ran.text()), (Some(2), String::new()), "{words}");
         assert!(ran.stderr.contains(said), "{words}: {}", ran.stderr);
     }
-    let ran = bench.run("-- ./nothing", &[]);
-    let help =
-        "cannot run ./nothing: No such file or directory (os error 2)\n  help: give the program";
-    assert!(ran.code == Some(2) && ran.stderr.contains(help), "{}", ran.stderr);
+    script(&bench.0, "strange", "");
+    bench.0.write("strange", b"#!/nowhere/sh\n");
+    for (program, status, said) in [
+        ("./nothing", 127, "No such file or directory (os error 2)\n  help: check its name"),
+        (
+            "./strange",
+            127,
+            "No such file or directory (os error 2)\n  help: the interpreter that its first line names",
+        ),
+        ("./two.ptx", 126, "Permission denied (os error 13)\n  help: make it executable"),
+    ] {
+        // As of other programs that run one, `--` is not needed.
+        let ran = bench.run(program, &[]);
+        assert_eq!(ran.code, Some(status), "{}", ran.stderr);
+        let said = format!("error: cannot run {program}: {said}");
+        assert!(ran.stderr.starts_with(&said), "{}", ran.stderr);
+    }
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! Processes: how they end, and which of them are recorded.
 
-use super::{Bench, of, script};
+use super::{BUILT, Bench, of, script};
 
 use std::fs;
 use std::path::Path;
@@ -80,17 +80,44 @@ fn programs_that_launch_nothing_run_as_they_are() {
 }
 
 #[test]
-fn a_request_to_end_is_the_programs() {
+fn signals_are_the_programs() {
     let bench = Bench::new();
-    // It waits until its parent passes signals on, and gives up after a minute.
-    let text = "trap 'echo asked; exit 5' TERM\n\
-                asked=\n\
-                for wait in $(seq 6000); do\n\
-                caught=0x$(sed -n 's/SigCgt:.//p' /proc/$PPID/status)\n\
-                [ $asked ] || [ $((caught >> 14 & 1)) = 0 ] || { asked=yes; kill -TERM $PPID; }\n\
-                sleep 0.01\n\
-                done\n";
-    script(&bench.0, "asks", text);
-    let ran = bench.run("-- ./asks", &[]);
-    assert_eq!((ran.code, ran.text().as_str()), (Some(5), "asked\n"), "{}", ran.stderr);
+    for (signal, bit) in [("HUP", 0), ("USR1", 9), ("USR2", 11), ("TERM", 14)] {
+        // It waits until its parent passes signals on, and gives up after a minute.
+        let text = format!(
+            "trap 'echo asked; exit 5' {signal}\n\
+             asked=\n\
+             for wait in $(seq 6000); do\n\
+             caught=0x$(sed -n 's/SigCgt:.//p' /proc/$PPID/status)\n\
+             [ $asked ] || [ $((caught >> {bit} & 1)) = 0 ] || {{ asked=yes; kill -{signal} $PPID; }}\n\
+             sleep 0.01\n\
+             done\n"
+        );
+        script(&bench.0, "asks", &text);
+        let ran = bench.run("-- ./asks", &[]);
+        assert_eq!((ran.code, ran.text().as_str()), (Some(5), "asked\n"), "{}", ran.stderr);
+    }
+}
+
+#[test]
+fn processes_that_go_on_keep_what_they_run_with() {
+    let bench = Bench::new();
+    let text = "(for wait in $(seq 6000); do [ -e stop ] && break; sleep 0.01; done) \
+                >&- 2>&- <&- &\n\
+                echo $! > number\n";
+    script(&bench.0, "leaves", text);
+    let tmp = bench.0.path("tmp");
+    let variables = [
+        ("LD_LIBRARY_PATH", BUILT.to_str().expect("UTF-8")),
+        ("TMPDIR", tmp.to_str().expect("UTF-8")),
+    ];
+    let ran = bench.0.run_with("record ./leaves", b"", &variables);
+    let number = String::from_utf8(bench.0.bytes("number")).expect("text");
+    bench.0.write("stop", b"");
+    assert_eq!(ran.code, Some(0), "{}", ran.stderr);
+    let said = format!("processes that the program started go on ({}", number.trim());
+    assert!(ran.stderr.contains(&said), "{}", ran.stderr);
+    let folder = fs::read_dir(tmp).expect("it is there").next().expect("a folder").expect("one");
+    assert!(folder.path().join("libcuda.so.1").exists());
+    assert!(ran.stderr.contains(&*folder.path().to_string_lossy()), "{}", ran.stderr);
 }
