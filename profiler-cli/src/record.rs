@@ -2,6 +2,7 @@
 
 mod collect;
 mod folder;
+mod names;
 mod open;
 mod program;
 mod summary;

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
+use super::names::readable;
 use profiler_trace::{
     Capture, ClockPair, DeviceInfo, HostCapture, HostRecord, ModuleCapture, SiteTable,
 };
@@ -54,7 +55,7 @@ impl Kernel {
 /// The sites of a module.
 fn sites_of(folder: &Path, hash: u64) -> Option<SiteTable> {
     let text = fs::read_to_string(folder.join(module_file(hash))).ok()?;
-    SiteTable::from_ptx(&text).ok()
+    Some(SiteTable::from_ptx(&text).ok()?.with_kernel_names(readable))
 }
 
 struct Module {
@@ -78,7 +79,9 @@ impl Recording {
                     clock_mhz: None,
                 }),
                 Entry::Module { device, hash } => found.push(Module { device, hash }),
-                Entry::Kernel { name } => kernels.push(Kernel { name, ..Kernel::default() }),
+                Entry::Kernel { name } => {
+                    kernels.push(Kernel { name: readable(&name), ..Kernel::default() });
+                }
                 Entry::Attached { kernel, module, reason } => {
                     if let Some(kernel) = kernels.get_mut(kernel as usize) {
                         kernel.hash = found.get(module as usize).map(|module| module.hash);

@@ -10,6 +10,7 @@ use std::process::Command;
 use profiler_wire::spool::{DRIVER_VARIABLE, FOLDER_VARIABLE, MODULES, SETTINGS_FILE, Settings};
 use tempfile::TempDir;
 
+use super::names::readable;
 use crate::console::Console;
 use crate::exit::Error;
 
@@ -172,7 +173,7 @@ impl Folder {
     pub(crate) fn refused(&self) -> Vec<(String, String)> {
         let text = fs::read_to_string(self.path(REFUSED)).unwrap_or_default();
         let lines = text.lines().filter_map(|line| line.split_once('\t'));
-        lines.map(|(kernel, reason)| (kernel.to_owned(), reason.to_owned())).collect()
+        lines.map(|(kernel, reason)| (readable(kernel), reason.to_owned())).collect()
     }
 }
 

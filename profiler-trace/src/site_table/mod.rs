@@ -66,6 +66,15 @@ impl SiteTable {
         self
     }
 
+    /// The same table with other names for the kernels.
+    #[must_use]
+    pub fn with_kernel_names(mut self, rename: impl Fn(&str) -> String) -> Self {
+        for site in self.sites.iter_mut().filter(|site| site.kind == SiteKind::Kernel) {
+            site.name = rename(&site.name);
+        }
+        self
+    }
+
     /// Sites, by their first ids, and the kernels in whose code they are, as far as that is known.
     pub(crate) fn in_kernels(&self) -> &BTreeSet<(u32, u32)> {
         &self.in_kernels
