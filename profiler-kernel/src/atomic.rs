@@ -119,7 +119,7 @@ atomics! {
     fn atomic_xor<AtomicInteger>(value);
 
     /// Writes `value` if `expected` is there, and returns what was there before (`atom.cas`). A loop that tries
-    /// again until it is must go through [`spin_until`](crate::atomic::spin_until).
+    /// again until it is must go through [`spin_until`].
     fn atomic_cas<AtomicInteger>(expected, value);
 }
 

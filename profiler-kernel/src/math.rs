@@ -4,7 +4,7 @@
 //! subnormal numbers for zero, but in [`fma`] and [`tanh`]; the twin computes the same with full accuracy.
 //! PTX ISA states the errors, under the name of each instruction.
 //!
-//! With the feature `libm`, [`libm`] is the crate of that name: accurate functions for f32 and f64, whose results
+//! With the feature `libm`, `math::libm` is the crate of that name: accurate functions for f32 and f64, whose results
 //! on a GPU and on the twin are the same.
 
 use crate::platform;

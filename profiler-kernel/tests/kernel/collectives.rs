@@ -141,7 +141,10 @@ fn a_lane_of_a_half_warp_shuffles_and_matches_within_it() {
         // SAFETY: both halves name themselves, and all their lanes come to each call.
         unsafe {
             let below = if lane.is_multiple_of(16) { lane } else { lane - 1 };
-            assert_eq!(warp::shuffle_up_width(half, u64::from(lane) << 40, 1, 16) >> 40, below.into());
+            assert_eq!(
+                warp::shuffle_up_width(half, u64::from(lane) << 40, 1, 16) >> 40,
+                below.into()
+            );
             assert_eq!(warp::match_any(half, 0_u64), half);
             assert_eq!(warp::match_any(half, lane / 4), 0xf << (lane / 4 * 4));
             assert!(warp::match_all(half, f64::from(lane / 16)));
