@@ -15,29 +15,30 @@
 
 use crate::platform;
 use crate::shared::SharedArray;
-
-/// The memory of an atomic operation.
-#[derive(Clone, Copy)]
-pub enum Place<T> {
-    /// Of any state space.
-    Generic(*mut T),
-    /// An element of a shared array.
-    Shared(platform::Address),
-}
-
-#[cfg(not(target_arch = "nvptx64"))]
-impl<T> Place<T> {
-    pub(crate) fn address(self) -> *mut T {
-        match self {
-            Self::Generic(address) => address,
-            Self::Shared(address) => address.cast(),
-        }
-    }
-}
+use sealed::Place;
 
 /// The operations by type, with the contracts of the functions of the same names.
 pub(crate) mod sealed {
-    use super::Place;
+    use crate::platform::Address;
+
+    /// The memory of an atomic operation.
+    #[derive(Clone, Copy)]
+    pub enum Place<T> {
+        /// Of any state space.
+        Generic(*mut T),
+        /// An element of a shared array.
+        Shared(Address),
+    }
+
+    #[cfg(not(target_arch = "nvptx64"))]
+    impl<T> Place<T> {
+        pub(crate) fn address(self) -> *mut T {
+            match self {
+                Self::Generic(address) => address,
+                Self::Shared(address) => address.cast(),
+            }
+        }
+    }
 
     pub trait Atomic: Copy {
         unsafe fn atomic_exch(place: Place<Self>, value: Self) -> Self;

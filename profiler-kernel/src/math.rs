@@ -1,8 +1,8 @@
 //! Fast arithmetic.
 //!
-//! Most functions here are one instruction of a GPU's special function units, an approximation that takes
-//! subnormal numbers for zero, but in [`fma`] and [`tanh`]; the twin computes the same with full accuracy.
-//! PTX ISA states the errors, under the name of each instruction.
+//! Each function but [`fma`] is an approximation by a GPU's special function units, of one instruction or two. An
+//! instruction with `ftz` takes subnormal numbers for zero. PTX ISA states the errors under the names of the
+//! instructions. The twin computes with full accuracy.
 //!
 //! With the feature `libm`, `math::libm` is the crate of that name: accurate functions for f32 and f64, whose results
 //! on a GPU and on the twin are the same.

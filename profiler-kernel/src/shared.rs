@@ -113,7 +113,7 @@ impl<T: Element, const N: usize> SharedArray<T, N> {
 /// shared_array!(static TILE: [u16; 4096], align = 128);
 /// assert_eq!(TILE.len(), 4096);
 ///
-/// fn transpose<T: 'static, const N: usize>() {
+/// fn transpose<T, const N: usize>() {
 ///     let tile = shared_array!([T; N]);
 ///     let aligned = shared_array!([T; N], align = 128);
 ///     assert_eq!((tile.len(), aligned.len()), (N, N));

@@ -6,8 +6,7 @@
 
 use core::arch::asm;
 
-use crate::atomic::Place;
-use crate::atomic::sealed::{Atomic, AtomicInteger};
+use crate::atomic::sealed::{Atomic, AtomicInteger, Place};
 
 /// Functions of one `atom` each, whose operands lie in registers of one class.
 macro_rules! atoms {

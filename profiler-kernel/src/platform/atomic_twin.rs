@@ -8,8 +8,7 @@ use std::sync::atomic::{AtomicI32, AtomicI64, AtomicU32, AtomicU64, Ordering};
 
 use profiler_emulator as emulator;
 
-use crate::atomic::Place;
-use crate::atomic::sealed::{Atomic, AtomicInteger};
+use crate::atomic::sealed::{Atomic, AtomicInteger, Place};
 
 /// Tells the emulator that the thread has read and written an address.
 fn has_changed(address: usize) {

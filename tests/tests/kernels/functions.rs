@@ -237,7 +237,7 @@ fn formats_round_to_nearest(choice: BackendChoice) {
         (65504.0, 0x7bff, 0x477f_e000),
         (65519.0, 0x7bff, 0x477f_e000),
         (65520.0, 0x7c00, 0x4780_0000),
-        (-1e30, 0xfc00, (-1e30_f32).to_bits() + 0x1000 & !0x1fff),
+        (-1e30, 0xfc00, ((-1e30_f32).to_bits() + 0x1000) & !0x1fff),
         (f32::INFINITY, 0x7c00, 0x7f80_0000),
         (2_f32.powi(-14), 0x0400, 0x3880_0000),
         (unit, 1, unit.to_bits()),
