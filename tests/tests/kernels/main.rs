@@ -9,6 +9,7 @@ mod end_to_end;
 mod errors;
 mod failed;
 mod failed_replay;
+mod functions;
 mod hung;
 mod intrinsics;
 mod linted;
