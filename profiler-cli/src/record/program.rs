@@ -2,8 +2,7 @@
 
 use std::ffi::OsString;
 use std::path::Path;
-use std::process::{Child, Command, ExitStatus};
-use std::thread;
+use std::process::{Command, ExitStatus};
 
 use crate::console::Console;
 use crate::exit::{Error, Verdict};
@@ -51,6 +50,7 @@ pub(crate) fn run(
         Error::new(format!("cannot run {}: {error}", program.to_string_lossy()))
             .with_help("give the program and its arguments after `--`")
     })?;
+    #[cfg(unix)]
     pass_signals(&child);
     let status = child
         .wait()
@@ -60,23 +60,20 @@ pub(crate) fn run(
 
 /// Lets signals that ask this program to end be the other's, which decides. Those of the terminal reach it by
 /// themselves.
-fn pass_signals(child: &Child) {
-    #[cfg(unix)]
-    {
-        use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM};
-        let process = child.id().to_string();
-        let Ok(mut signals) =
-            signal_hook::iterator::Signals::new([SIGINT, SIGQUIT, SIGTERM, SIGHUP])
-        else {
-            return;
-        };
-        thread::spawn(move || {
-            for signal in signals.forever() {
-                if signal == SIGTERM || signal == SIGHUP {
-                    let _sent =
-                        Command::new("kill").args([format!("-{signal}"), process.clone()]).status();
-                }
+#[cfg(unix)]
+fn pass_signals(child: &std::process::Child) {
+    use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM};
+    let process = child.id().to_string();
+    let Ok(mut signals) = signal_hook::iterator::Signals::new([SIGINT, SIGQUIT, SIGTERM, SIGHUP])
+    else {
+        return;
+    };
+    std::thread::spawn(move || {
+        for signal in signals.forever() {
+            if signal == SIGTERM || signal == SIGHUP {
+                let _sent =
+                    Command::new("kill").args([format!("-{signal}"), process.clone()]).status();
             }
-        });
-    }
+        }
+    });
 }
