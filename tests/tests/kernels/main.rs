@@ -5,6 +5,7 @@ mod buffers;
 mod calibration;
 mod cases;
 mod collectives;
+mod device_crate;
 mod end_to_end;
 mod errors;
 mod failed;
