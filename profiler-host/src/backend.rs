@@ -102,7 +102,7 @@ impl Backend {
     }
 
     /// The emulator as the caller made it. Launches take everything from `template` but their
-    /// shape and constant memory: clocks, threads, blocks on an SM at once, stack size.
+    /// shape, name and constant memory: clocks, threads, blocks on an SM at once, stack size.
     #[must_use]
     pub fn emulator(emulator: Emulator, template: LaunchConfig) -> Self {
         Self::new(Device::Emulator(EmulatedDevice::new(emulator, template)), None)
@@ -149,6 +149,7 @@ impl Backend {
     /// # Errors
     ///
     /// Too little memory.
+    #[track_caller]
     pub fn upload<T: Pod>(&self, elements: &[T]) -> Result<Buffer<'_, T>, Error> {
         let mut buffer = Buffer::new(&self.device, elements.len())?;
         buffer.write(elements)?;
@@ -160,6 +161,7 @@ impl Backend {
     /// # Errors
     ///
     /// Too little memory.
+    #[track_caller]
     pub fn zeroed<T: Pod>(&self, length: usize) -> Result<Buffer<'_, T>, Error> {
         Buffer::new(&self.device, length)
     }
@@ -272,9 +274,8 @@ impl Backend {
             #[cfg(feature = "cuda")]
             Device::Gpu(gpu) => unsafe { gpu.launch::<K>(name, shape, arguments) },
             Device::Emulator(device) => {
-                let _only_for_the_gpu = name;
                 // SAFETY: the caller's.
-                unsafe { device.launch(shape, kernel, arguments, no_session()) }
+                unsafe { device.launch(name, shape, kernel, arguments, no_session()) }
             }
         }
     }

@@ -1,6 +1,7 @@
 //! Functions for all tests.
 #![allow(dead_code, reason = "not every test uses all of it")]
 
+use std::process::Command;
 use std::sync::Mutex;
 
 use profiler_emulator::{Emulator, LaunchConfig, Threads, block_dim, block_index, thread_index};
@@ -43,4 +44,26 @@ pub(crate) fn collect_both<T: Send + PartialEq + std::fmt::Debug>(
     let os = collect(&LaunchConfig { threads: Threads::Os, ..config.clone() }, &kernel);
     assert_eq!(coroutines, os);
     coroutines
+}
+
+/// Set in a process that is to end.
+const ENDS: &str = "PROFILER_EMULATOR_TEST_ENDS";
+
+/// Runs a test, by its path, again in a process of its own. There it runs `ends`, which a signal ends, and gives
+/// `None`; here, what the process wrote to standard error.
+#[cfg(unix)]
+pub(crate) fn ending_of(test: &str, signal: i32, ends: impl FnOnce()) -> Option<String> {
+    if std::env::var_os(ENDS).is_some() {
+        ends();
+        return None;
+    }
+    let output = Command::new(std::env::current_exe().expect("this program"))
+        .args([test, "--exact", "--nocapture"])
+        .env(ENDS, "1")
+        .output()
+        .expect("the program starts");
+    let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
+    let ended = std::os::unix::process::ExitStatusExt::signal(&output.status);
+    assert_eq!(ended, Some(signal), "{output:?}");
+    Some(stderr)
 }

@@ -1,0 +1,60 @@
+//! A thread that spins on an atomic of `core` for ever ends the process, with a message that names it.
+#![cfg(unix)]
+
+use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
+use std::time::Duration;
+
+use crate::common::{config, ending_of, thread};
+use profiler_emulator::{LaunchConfig, Threads, barrier, block_index, launch};
+
+const SIGABRT: i32 = 6;
+
+/// Runs a kernel that never ends, of which one thread waits for another one that cannot run, and requires what
+/// the process says. That a kernel which ends is left alone is tested by none of these, since it takes time.
+fn check(test: &str, threads: Threads, name: Option<&'static str>, said: &[&str]) {
+    let ended = ending_of(&format!("spinning::{test}"), SIGABRT, || {
+        let flag = AtomicU32::new(0);
+        let spin_limit = Duration::from_millis(20);
+        let config = LaunchConfig { threads, name, spin_limit, ..config(2, 64) };
+        launch(&config, || {
+            barrier(0, None);
+            match (block_index()[0], thread()) {
+                (1, 40) => {
+                    while flag.load(Relaxed) == 0 {
+                        std::hint::spin_loop();
+                    }
+                }
+                // Does not come to this: it waits for thread 40.
+                (1, 0) => {
+                    barrier(1, None);
+                    flag.store(1, Relaxed);
+                }
+                _ => {}
+            }
+        })
+        .expect("the process ends before");
+    });
+    let Some(stderr) = ended else { return };
+    let remedies = ["yield_now", "spin_until", "spin_limit"];
+    for said in said.iter().chain(&["thread [40, 0, 0] of block [1, 0, 0]"]).chain(&remedies) {
+        assert!(stderr.contains(said), "{said}: {stderr}");
+    }
+}
+
+#[test]
+fn the_thread_and_its_place_are_named() {
+    // What a sanitizer or an optimised build without lines cannot say is left out.
+    let place: &[&str] =
+        if cfg!(all(target_os = "linux", debug_assertions, not(profiler_os_threads))) {
+            &["at ", "spinning.rs:", "kernel `waits`"]
+        } else {
+            &["kernel `waits`"]
+        };
+    check("the_thread_and_its_place_are_named", Threads::Coroutines, Some("waits"), place);
+}
+
+#[test]
+fn a_thread_of_the_operating_system_is_named() {
+    let test = "a_thread_of_the_operating_system_is_named";
+    check(test, Threads::Os, None, &["kernel `emulator::spinning::check"]);
+}
