@@ -12,6 +12,7 @@ use crate::block::thread_index;
 use crate::config::{LaunchConfig, Threads};
 use crate::context::RunningThread;
 use crate::place::{self, Carrier};
+use crate::race::Hidden;
 
 /// The bytes of stack that a thread needs beside its own to say where it is.
 const PLACE_BYTES: usize = 256 << 10;
@@ -116,6 +117,7 @@ fn lock() -> MutexGuard<'static, Monitor> {
 }
 
 fn monitor() {
+    let _hidden = Hidden::new();
     let mut monitor = lock();
     loop {
         let interval = monitor.watched.iter().map(Watched::interval).min();
