@@ -24,6 +24,10 @@ use crate::watchdog::Watch;
 pub(crate) struct Launch {
     pub(crate) config: LaunchConfig,
     /// The kernel's name in messages.
+    #[cfg_attr(
+        not(target_os = "linux"),
+        allow(dead_code, reason = "faults end it without one there")
+    )]
     pub(crate) kernel: &'static str,
     pub(crate) grid_id: u64,
     pub(crate) made: Instant,

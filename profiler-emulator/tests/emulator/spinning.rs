@@ -14,7 +14,8 @@ const SIGABRT: i32 = 6;
 fn check(test: &str, threads: Threads, name: Option<&'static str>, said: &[&str]) {
     let ended = ending_of(&format!("spinning::{test}"), SIGABRT, || {
         let flag = AtomicU32::new(0);
-        let spin_limit = Duration::from_millis(20);
+        // Long enough for a thread that does not spin to get a turn, however many others want the processor.
+        let spin_limit = Duration::from_secs(1);
         let config = LaunchConfig { threads, name, spin_limit, ..config(2, 64) };
         launch(&config, || {
             barrier(0, None);

@@ -1,7 +1,6 @@
 //! Functions for all tests.
 #![allow(dead_code, reason = "not every test uses all of it")]
 
-use std::process::Command;
 use std::sync::Mutex;
 
 use profiler_emulator::{Emulator, LaunchConfig, Threads, block_dim, block_index, thread_index};
@@ -57,7 +56,7 @@ pub(crate) fn ending_of(test: &str, signal: i32, ends: impl FnOnce()) -> Option<
         ends();
         return None;
     }
-    let output = Command::new(std::env::current_exe().expect("this program"))
+    let output = std::process::Command::new(std::env::current_exe().expect("this program"))
         .args([test, "--exact", "--nocapture"])
         .env(ENDS, "1")
         .output()
