@@ -209,7 +209,6 @@ pub struct Emulator {
     /// Relaxed wherever it is used, as the next: numbers, by which nothing is published.
     ticks: AtomicU64,
     next_grid_id: AtomicU64,
-    buffer_alignment: usize,
     pub(crate) made: Instant,
 }
 
@@ -221,26 +220,8 @@ impl Emulator {
             sm_count: sm_count.max(1),
             ticks: AtomicU64::new(0),
             next_grid_id: AtomicU64::new(1),
-            buffer_alignment: 1,
             made: Instant::now(),
         }
-    }
-
-    /// Aligns the buffers of the device to a power of two, up to 4096, where their elements are not already. A GPU
-    /// aligns to 256.
-    ///
-    /// By default a buffer is aligned as far as its length allows, since it ends where a
-    /// [guard](crate::GuardedMemory) begins. A kernel that accesses whole vectors of a buffer that ends in a part
-    /// of one needs this, and accesses to the rest of that vector are then not found.
-    #[must_use]
-    pub fn with_buffer_alignment(self, alignment: usize) -> Self {
-        Self { buffer_alignment: alignment, ..self }
-    }
-
-    /// The alignment of the device's buffers: see [`with_buffer_alignment`](Self::with_buffer_alignment).
-    #[must_use]
-    pub fn buffer_alignment(&self) -> usize {
-        self.buffer_alignment
     }
 
     /// The number of SMs of the device.

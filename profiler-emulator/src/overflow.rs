@@ -26,7 +26,8 @@ mod on_linux {
                             Backend::choose.";
 
     const FAULT: &str = "accessed memory that is not there, in the emulator; on a GPU that is an illegal address. \
-                         Compare the kernel's indices with the lengths of its buffers.";
+                         Compare the kernel's indices with the lengths of its buffers. If it reads whole vectors, \
+                         align the buffers (Backend::with_buffer_alignment).";
 
     thread_local! {
         /// The stack of the running thread of a kernel: its lowest address, and its end.

@@ -23,6 +23,8 @@ mod on_linux {
     const ASKS: c_int = libc::SIGURG;
     /// The answer takes so long if the program is large; a thread that was interrupted in an allocation never gives it.
     const PATIENCE: Duration = Duration::from_secs(5);
+    /// Some instructions are none that a stack can be followed from; a thread that spins is soon at another one.
+    const TRIES: usize = 4;
 
     /// Where the answer goes.
     static ASKED: Mutex<Option<SyncSender<String>>> = Mutex::new(None);
@@ -40,8 +42,6 @@ mod on_linux {
     ///
     /// The thread must not have ended.
     pub(crate) unsafe fn of(carrier: Carrier) -> Option<String> {
-        let (give, answer) = sync_channel(1);
-        *ASKED.lock().unwrap_or_else(PoisonError::into_inner) = Some(give);
         // SAFETY: an action is integers, a set of bits and an optional function: zeros are one.
         let (mut action, mut before): (libc::sigaction, libc::sigaction) =
             unsafe { (zeroed(), zeroed()) };
@@ -49,19 +49,29 @@ mod on_linux {
         action.sa_sigaction = handler as usize;
         // On the kernel's stack, without `SA_ONSTACK`: that of signals is too small.
         action.sa_flags = libc::SA_RESTART;
-        // SAFETY: both are valid, and the caller vouches for the thread. The handler calls what a handler may not:
-        // it may wait for ever for a lock that its thread holds, which `PATIENCE` bounds, and upset the allocator
-        // of a thread that was interrupted in an allocation; neither goes on, as the process ends.
-        let answer = unsafe {
-            if libc::sigaction(ASKS, &raw const action, &raw mut before) != 0 {
-                return None;
-            }
-            let asked = libc::pthread_kill(carrier, ASKS) == 0;
-            let answer = asked.then(|| answer.recv_timeout(PATIENCE).ok()).flatten();
-            libc::sigaction(ASKS, &raw const before, null_mut());
-            answer
-        };
-        place_in(&answer?)
+        // SAFETY: both are valid.
+        if unsafe { libc::sigaction(ASKS, &raw const action, &raw mut before) } != 0 {
+            return None;
+        }
+        // SAFETY: the handler is in place, and the caller vouches for the thread.
+        let place = (0..TRIES).find_map(|_| unsafe { ask(carrier) });
+        // SAFETY: the action was in place before.
+        unsafe { libc::sigaction(ASKS, &raw const before, null_mut()) };
+        place
+    }
+
+    /// # Safety
+    ///
+    /// As for [`of`], and the handler of the signal must be in place.
+    unsafe fn ask(carrier: Carrier) -> Option<String> {
+        let (give, answer) = sync_channel(1);
+        *ASKED.lock().unwrap_or_else(PoisonError::into_inner) = Some(give);
+        // SAFETY: the caller vouches for the thread. The handler calls what a handler may not: it may wait for ever
+        // for a lock that its thread holds, which `PATIENCE` bounds, and upset the allocator of a thread that was
+        // interrupted in an allocation; neither goes on, as the process ends.
+        let asked = unsafe { libc::pthread_kill(carrier, ASKS) } == 0;
+        let trace = asked.then(|| answer.recv_timeout(PATIENCE).ok()).flatten();
+        place_in(&trace?)
     }
 
     extern "C" fn says_where_it_is(_: c_int) {

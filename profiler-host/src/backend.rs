@@ -108,6 +108,31 @@ impl Backend {
         Self::new(Device::Emulator(EmulatedDevice::new(emulator, template)), None)
     }
 
+    /// Aligns the buffers of the emulator to a power of two, up to 4096; on a GPU they are aligned to 256 bytes in any
+    /// case.
+    ///
+    /// A buffer of the emulator ends where a guard page begins, and so is aligned only as far as its length allows.
+    /// A kernel that reads whole vectors from a buffer that ends in a part of one needs this: without it, Rust
+    /// reports a "misaligned pointer dereference". Accesses to the bytes between the buffer's end and the next multiple
+    /// of the alignment are then not found.
+    ///
+    /// ```
+    /// # use profiler_host::{Backend, BackendChoice};
+    /// let backend = Backend::choose(BackendChoice::Emulator, None)?.with_buffer_alignment(256);
+    /// let buffer = backend.zeroed::<f32>(1001)?;
+    /// assert_eq!(buffer.as_ptr().addr() % 256, 0);
+    /// # Ok::<(), profiler_host::Error>(())
+    /// ```
+    #[must_use]
+    pub fn with_buffer_alignment(mut self, alignment: usize) -> Self {
+        match &mut self.device {
+            #[cfg(feature = "cuda")]
+            Device::Gpu(_) => {}
+            Device::Emulator(device) => device.buffer_alignment = alignment,
+        }
+        self
+    }
+
     fn new(device: Device, reason: Option<String>) -> Self {
         Self { device, reason, has_session: Cell::new(false) }
     }

@@ -19,9 +19,8 @@ pub(super) fn smaller() -> String {
 ///
 /// On a GPU it is aligned to 256 bytes. On the emulator it ends at a guard page: a kernel that accesses it beyond its
 /// end ends the process, with a message that names the kernel, the thread and the element
-/// ([`GuardedMemory`]). There it is aligned as far as its length in bytes allows, up to 256 bytes if that is a
-/// multiple of 256, or to
-/// [`Emulator::with_buffer_alignment`](profiler_emulator::Emulator::with_buffer_alignment).
+/// ([`GuardedMemory`]). There it is aligned as far as its length in bytes allows, which is to 256 bytes if that is a
+/// multiple of 256, or as [`Backend::with_buffer_alignment`](crate::Backend::with_buffer_alignment) says.
 #[derive(Debug)]
 pub struct Buffer<'b, T> {
     place: Place<'b>,
@@ -46,7 +45,7 @@ impl<'b, T: Pod> Buffer<'b, T> {
             #[cfg(feature = "cuda")]
             Device::Gpu(gpu) => Place::Gpu(gpu, gpu.zeroed(bytes as u64)?),
             Device::Emulator(device) => {
-                let memory = GuardedMemory::zeroed::<T>(length, device.emulator.buffer_alignment());
+                let memory = GuardedMemory::zeroed::<T>(length, device.buffer_alignment);
                 let bytes = bytes as u64;
                 let too_little = || Error::OutOfMemory { bytes, free: None, help: smaller() };
                 Place::Emulator(memory.ok_or_else(too_little)?, PhantomData)

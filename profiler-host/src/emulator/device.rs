@@ -18,6 +18,8 @@ pub(crate) struct EmulatedDevice {
     pub(crate) emulator: Emulator,
     /// Everything of a launch but its shape, name and constant memory.
     pub(super) template: LaunchConfig,
+    /// The least alignment of buffers.
+    pub(crate) buffer_alignment: usize,
     /// What a record costs by a clock that is a model, where a session has measured it.
     cost: OnceLock<RecordCost>,
 }
@@ -44,7 +46,7 @@ impl<K: Kernel> Job<K> {
 
 impl EmulatedDevice {
     pub(crate) fn new(emulator: Emulator, template: LaunchConfig) -> Self {
-        Self { emulator, template, cost: OnceLock::new() }
+        Self { emulator, template, buffer_alignment: 1, cost: OnceLock::new() }
     }
 
     /// Runs a kernel to its end, with `constant` as the constant memory; messages call it `name`.

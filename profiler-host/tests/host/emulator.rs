@@ -275,8 +275,7 @@ fn buffers_keep_what_is_written_and_say_what_does_not_fit() {
     if cfg!(target_os = "linux") {
         assert_eq!(buffer.as_ptr().addr() % 4096, 4096 - 8, "it ends where a guard page begins");
     }
-    let aligned = Emulator::default().with_buffer_alignment(256);
-    let aligned = Backend::emulator(aligned, LaunchConfig::new([1; 3], [1; 3]));
+    let aligned = emulator().with_buffer_alignment(256);
     let aligned = aligned.zeroed::<u8>(1000).expect("a buffer").as_ptr();
     assert_eq!(aligned.addr() % 256, 0);
     buffer.write(&[3.0, 4.0]).expect("the same length");
