@@ -24,7 +24,9 @@ mod on_linux {
     /// The answer takes so long if the program is large; a thread that was interrupted in an allocation never gives it.
     const PATIENCE: Duration = Duration::from_secs(5);
     /// Some instructions are none that a stack can be followed from; a thread that spins is soon at another one.
-    const TRIES: usize = 4;
+    const TRIES: usize = 16;
+    /// A signal that comes at once finds the thread at the same instruction.
+    const PAUSE: Duration = Duration::from_millis(5);
 
     /// Where the answer goes.
     static ASKED: Mutex<Option<SyncSender<String>>> = Mutex::new(None);
@@ -36,7 +38,8 @@ mod on_linux {
     }
 
     /// The place at which a thread runs: the innermost that is neither of the standard library nor of the emulator,
-    /// `None` if that is not known. For a process that is about to end.
+    /// or all of its stack if there is no such place, as in a program without line numbers. For a process that is
+    /// about to end.
     ///
     /// # Safety
     ///
@@ -53,13 +56,22 @@ mod on_linux {
         if unsafe { libc::sigaction(ASKS, &raw const action, &raw mut before) } != 0 {
             return None;
         }
-        // SAFETY: the handler is in place, and the caller vouches for the thread.
-        let place = (0..TRIES).find_map(|_| unsafe { ask(carrier) });
+        let mut whole = None;
+        let place = (0..TRIES).find_map(|_| {
+            std::thread::sleep(PAUSE);
+            // SAFETY: the handler is in place, and the caller vouches for the thread.
+            let trace = unsafe { ask(carrier) };
+            let place = trace.as_deref().and_then(place_in);
+            whole = trace;
+            place
+        });
         // SAFETY: the action was in place before.
         unsafe { libc::sigaction(ASKS, &raw const before, null_mut()) };
-        place
+        place.or(whole)
     }
 
+    /// The functions on the thread's stack.
+    ///
     /// # Safety
     ///
     /// As for [`of`], and the handler of the signal must be in place.
@@ -70,8 +82,7 @@ mod on_linux {
         // for a lock that its thread holds, which `PATIENCE` bounds, and upset the allocator of a thread that was
         // interrupted in an allocation; neither goes on, as the process ends.
         let asked = unsafe { libc::pthread_kill(carrier, ASKS) } == 0;
-        let trace = asked.then(|| answer.recv_timeout(PATIENCE).ok()).flatten();
-        place_in(&trace?)
+        asked.then(|| answer.recv_timeout(PATIENCE).ok()).flatten()
     }
 
     extern "C" fn says_where_it_is(_: c_int) {

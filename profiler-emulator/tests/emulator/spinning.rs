@@ -9,9 +9,9 @@ use profiler_emulator::{LaunchConfig, Threads, barrier, block_index, launch};
 
 const SIGABRT: i32 = 6;
 
-/// Runs a kernel that never ends, of which one thread waits for another one that cannot run, and requires what
-/// the process says. That a kernel which ends is left alone is tested by none of these, since it takes time.
-fn check(test: &str, threads: Threads, name: Option<&'static str>, said: &[&str]) {
+/// Runs a kernel that never ends, of which one thread waits for another one that cannot run, requires what the
+/// process says, and gives it. That a kernel which ends is left alone is tested by none of these, since it takes time.
+fn check(test: &str, threads: Threads, name: Option<&'static str>, kernel: &str) -> Option<String> {
     let ended = ending_of(&format!("spinning::{test}"), SIGABRT, || {
         let flag = AtomicU32::new(0);
         // Long enough for a thread that does not spin to get a turn, however many others want the processor.
@@ -35,27 +35,34 @@ fn check(test: &str, threads: Threads, name: Option<&'static str>, said: &[&str]
         })
         .expect("the process ends before");
     });
-    let Some(stderr) = ended else { return };
-    let remedies = ["yield_now", "spin_until", "spin_limit"];
-    for said in said.iter().chain(&["thread [40, 0, 0] of block [1, 0, 0]"]).chain(&remedies) {
+    let stderr = ended?;
+    let thread = "thread [40, 0, 0] of block [1, 0, 0] of kernel";
+    for said in [thread, kernel, "yield_now", "spin_until", "spin_limit"] {
         assert!(stderr.contains(said), "{said}: {stderr}");
     }
+    Some(stderr)
 }
 
 #[test]
 fn the_thread_and_its_place_are_named() {
-    // What a sanitizer or an optimised build without lines cannot say is left out.
-    let place: &[&str] =
-        if cfg!(all(target_os = "linux", debug_assertions, not(profiler_os_threads))) {
-            &["at ", "spinning.rs:", "kernel `waits`"]
-        } else {
-            &["kernel `waits`"]
-        };
-    check("the_thread_and_its_place_are_named", Threads::Coroutines, Some("waits"), place);
+    let test = "the_thread_and_its_place_are_named";
+    let run = || check(test, Threads::Coroutines, Some("waits"), "kernel `waits`");
+    // A sanitizer and an optimised build without lines cannot say the place. Nor can a thread that is interrupted at
+    // an instruction from which its stack cannot be followed: seldom, and not in each of five processes.
+    let has_place = cfg!(all(target_os = "linux", debug_assertions, not(profiler_os_threads)));
+    for _ in 0..5 {
+        match run() {
+            Some(said) if has_place && !said.contains("\n  at ") => {}
+            Some(said) => return assert!(!has_place || said.contains("spinning.rs:"), "{said}"),
+            // The process that was to end.
+            None => return,
+        }
+    }
+    panic!("none of five processes says the place");
 }
 
 #[test]
 fn a_thread_of_the_operating_system_is_named() {
     let test = "a_thread_of_the_operating_system_is_named";
-    check(test, Threads::Os, None, &["kernel `emulator::spinning::check"]);
+    check(test, Threads::Os, None, "kernel `emulator::spinning::check");
 }
