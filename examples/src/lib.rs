@@ -117,7 +117,8 @@ fn run_with(
     ptx: Option<&'static str>,
     example: impl FnOnce(&Run) -> Result<Report, Failure>,
 ) -> Result<bool, Failure> {
-    let backend = Backend::choose(arguments.backend, ptx)?;
+    // As a GPU aligns them: kernels read vectors from buffers of any length.
+    let backend = Backend::choose(arguments.backend, ptx)?.with_buffer_alignment(256);
     report::print_backend(name, &backend);
     let default = if backend.is_gpu() { Size::Full } else { Size::Small };
     let size = arguments.size.unwrap_or(default);

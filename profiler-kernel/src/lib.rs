@@ -46,7 +46,8 @@
 //!
 //! # On the twin
 //!
-//! Loops that wait must go through [`atomic::spin_until`] or the waits of [`mbarrier`]. Misuse that
+//! Loops that wait must go through [`atomic::spin_until`] or the waits of [`mbarrier`]; one that only reads
+//! an atomic ends the process after 30 seconds, with a message that names its thread. Misuse that
 //! the GPU punishes with a hang or a wrong result (threads that disagree on a barrier, a lane
 //! outside its mask, an asynchronous copy that is never waited for) is an error of the launch or
 //! shows in the result.
