@@ -18,9 +18,9 @@
 //   node docs/images/perfetto.mjs docs/images/hopper_gemm.png hopper_gemm.pftrace 1280x1080 \
 //       "open('block 0', 'block 33', 'block 66', 'block 99'); await near(14, 'block 0/warp 4', 'epilogue');
 //       await top('by block')"
-//   profiler export triton.capture --launch 14 --block 0-40,0 -o record.pftrace
+//   profiler export triton.capture --launch 19 --block 0-40,0 -o record.pftrace
 //   node docs/images/perfetto.mjs docs/images/record.png record.pftrace 1280x760 \
-//       "open('block 0,0'); await near(3, 'block 0,0/warp 0', 'barrier tk.py:25', 44); await top('by block')"
+//       "open('block 0,0'); await near(3, 'block 0,0/warp 0', 'barrier triton_kernels.py:90', 44); await top('by block')"
 //   node docs/images/perfetto.mjs docs/images/chrome-json.png pipeline.json 1280x900 "span(18, 54)"
 //
 // The last argument is what is done before, in JavaScript. A track is named by the end of its path, `block 0/warp 0`,
