@@ -21,6 +21,12 @@
 //   profiler export triton.capture --launch 19 --block 0-40,0 -o record.pftrace
 //   node docs/images/perfetto.mjs docs/images/record.png record.pftrace 1280x760 \
 //       "open('block 0,0'); await near(3, 'block 0,0/warp 0', 'barrier triton_kernels.py:90', 44); await top('by block')"
+//   profiler export pipeline.capture --launch 1 --block 0-20 -o record-nvcc.pftrace      # of examples/record
+//   node docs/images/perfetto.mjs docs/images/record-nvcc.png record-nvcc.pftrace 1280x520 \
+//       "open('block 0'); await near(6, 'block 0/warp 1', 'mbarrier wait pipeline.cu:39', 100); await top('by block')"
+//   profiler export cupy.capture --launch 1 --block 0-40,0 -o record-cupy.pftrace
+//   node docs/images/perfetto.mjs docs/images/record-cupy.png record-cupy.pftrace 1280x700 \
+//       "open('block 0,0'); await near(8, 'block 0,0/warp 0', 'barrier', 20); await top('by block')"
 //   node docs/images/perfetto.mjs docs/images/chrome-json.png pipeline.json 1280x900 "span(18, 54)"
 //
 // The last argument is what is done before, in JavaScript. A track is named by the end of its path, `block 0/warp 0`,
