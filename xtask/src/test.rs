@@ -49,6 +49,15 @@ pub(crate) fn run(arguments: &[String]) -> Result<(), Error> {
         note(test().args(["--quiet", "--package", "profiler-device"]).run());
         note(cargo().args(["lab", "test"]).run());
         note(cargo().args(["lab", "check"]).run());
+        // A workspace of its own, as it builds only with headers of CUDA.
+        note(
+            cargo()
+                .args(["check", "--manifest-path", "examples/host_cuda_core/Cargo.toml"])
+                .arg("--target-dir")
+                .arg(target().join("cuda-core"))
+                .envs(variables.clone())
+                .run(),
+        );
         note(crate::platforms::check());
         note(crate::supply_chain::check());
     } else {

