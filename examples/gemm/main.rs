@@ -22,7 +22,7 @@ struct Arguments {
     #[arg(long, default_value = "target/profiles", value_name = "DIR")]
     out: PathBuf,
 
-    /// Does less work, as always on the emulator: seconds, there and under a sanitizer
+    /// Does less work, for sanitizers; on the emulator it always does
     #[arg(long)]
     small: bool,
 }

@@ -23,7 +23,7 @@ struct Arguments {
     #[arg(long, default_value = "target/profiles", value_name = "DIR")]
     out: PathBuf,
 
-    /// Does less work: seconds under a sanitizer
+    /// Does less work, for sanitizers
     #[arg(long)]
     small: bool,
 }

@@ -2,7 +2,7 @@
 
 use example_kernels::persistent::Task;
 use example_kernels::pipeline::Chunk;
-use profiler_host::{Profiler, Session, launch};
+use profiler_host::{Profiler, launch};
 
 use crate::measure::{Builds, Result};
 
@@ -16,15 +16,8 @@ pub(crate) fn softmax(builds: &Builds) -> Result {
     let offsets = backend.upload(&problem.offsets)?;
     let mut output = backend.zeroed::<f32>(problem.input.len())?;
     let (from, at, to) = (input.as_ptr(), offsets.as_ptr(), output.as_mut_ptr());
-    let profiler = Profiler::builder().measure_record_cost().build()?;
-    let profiler = profiler.infer_capacity(|counting| {
-        let mut session: Session<'_> = backend.session(counting)?;
-        // SAFETY: as below.
-        unsafe { launch!(session, softmax<<<grid, BLOCK>>>(from, to, at, rows)) }?;
-        session.capture()
-    })?;
     builds.measure(
-        &profiler,
+        &Profiler::builder().measure_record_cost().build()?,
         None,
         || Ok(()),
         |launcher| {
@@ -123,13 +116,12 @@ pub(crate) fn hopper_gemm(builds: &Builds) -> Result {
     let problem = crate::hopper_gemm::Problem::new(backend, false)?;
     let (maps, [m, n, k]) = (problem.maps(), problem.extents);
     let grid = backend.device_info().sm_count;
-    let profiler = Profiler::builder().warp_mask(crate::hopper_gemm::ROLES).build()?;
-    let profiler = profiler.infer_capacity(|counting| {
-        let mut session = backend.session(counting)?;
-        // SAFETY: as below.
-        unsafe { launch!(session, hopper_gemm<<<grid, BLOCK, SHARED_BYTES>>>(maps, m, n, k)) }?;
-        session.capture()
-    })?;
+    // Each block multiplies up to 16 tiles, with 257 records each.
+    let profiler = Profiler::builder()
+        .warp_mask(crate::hopper_gemm::ROLES)
+        .records_per_warp(5000)
+        .for_grid(grid, BLOCK, 1)
+        .build()?;
     builds.measure(
         &profiler,
         Some([m, n, k]),
