@@ -20,9 +20,10 @@ use measure::{Builds, Result};
 use profiler_host::include_ptx;
 
 type Ptx = Option<&'static str>;
+/// Its name, its PTX with annotations and without, and what launches its kernel.
+type Example = (&'static str, Ptx, Ptx, fn(&Builds) -> Result);
 
-/// Names, PTX with annotations and without, and what launches the kernel.
-const EXAMPLES: [(&str, Ptx, Ptx, fn(&Builds) -> Result); 5] = [
+const EXAMPLES: [Example; 5] = [
     ("softmax", include_ptx!("softmax"), include_ptx!("softmax_off"), launches::softmax),
     ("gemm", include_ptx!("gemm"), include_ptx!("gemm_off"), launches::gemm),
     ("pipeline", include_ptx!("pipeline"), include_ptx!("pipeline_off"), launches::pipeline),
