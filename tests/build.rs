@@ -14,7 +14,7 @@ use Profiling::{Both, Off, On};
 use profiler_build::Kernels;
 
 /// The modules of `kernels`.
-const TESTS: [(&str, Profiling); 14] = [
+const TESTS: [(&str, Profiling); 15] = [
     ("plain", Off),
     ("annotated", Both),
     ("strategies", Both),
@@ -23,6 +23,7 @@ const TESTS: [(&str, Profiling); 14] = [
     ("anchors", On),
     ("thousand", On),
     ("barriers", Both),
+    ("functions", On),
     ("intrinsics", On),
     ("stamps", Both),
     ("watched", On),

@@ -50,9 +50,9 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let profiler = Profiler::builder().block_stride(if small { 1 } else { 4 }).build()?;
     let mut session = backend.session(&profiler)?;
     let grid = (n / TILE_N, m / TILE_M);
-    // SAFETY: the buffers hold matrices of these extents, aligned to 256 bytes; the extents are whole
-    // tiles, and the launch is the one that the kernel asks for. Nothing else uses the buffers before
-    // the kernel has ended, for which `capture` waits.
+    // SAFETY: the buffers hold matrices of these extents, and are aligned to 256 bytes as their lengths
+    // are multiples of it; the extents are whole tiles, and the launch is the one that the kernel asks
+    // for. Nothing else uses the buffers before the kernel has ended, for which `capture` waits.
     unsafe {
         launch!(session, gemm<<<grid, BLOCK, SHARED_BYTES>>>(a.as_ptr(), b.as_ptr(), to, n, k))
     }?;

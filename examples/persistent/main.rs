@@ -54,9 +54,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         .measure_record_cost()
         .build()?;
     let mut session = backend.session(&profiler)?;
-    // SAFETY: the tasks lie within input and output; a task is four words, and buffers are aligned to 256
-    // bytes; the queue begins at 0. Nothing else uses the buffers before the kernel has ended, for which
-    // `capture` waits.
+    // SAFETY: the tasks lie within input and output; a task is four words, and aligned as one; the queue
+    // begins at 0. Nothing else uses the buffers before the kernel has ended, for which `capture` waits.
     unsafe { launch!(session, persistent<<<grid, BLOCK>>>(tasks, count, queue_at, from, to)) }?;
     let capture = session.capture()?;
     let trace = session.decode(&capture);

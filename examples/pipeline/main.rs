@@ -49,8 +49,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let profiler = Profiler::builder().build()?;
     let mut session = backend.session(&profiler)?;
     let [early, late] = TERMS;
-    // SAFETY: the buffers hold this many tiles and rows, and are aligned to 256 bytes; nothing else uses
-    // them before the kernel has ended, for which `capture` waits.
+    // SAFETY: the buffers hold this many tiles and rows, and are aligned to 256 bytes as their lengths are
+    // multiples of it. Nothing else uses them before the kernel has ended, for which `capture` waits.
     unsafe { launch!(session, pipeline<<<blocks, BLOCK>>>(from, to, tiles, early, late)) }?;
     let capture = session.capture()?;
     let trace = session.decode(&capture);

@@ -29,7 +29,8 @@ struct Arguments {
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let Arguments { backend, out, small } = Arguments::parse();
-    let backend = Backend::choose(backend, include_ptx!("softmax"))?;
+    // Rows begin in lines of memory, which the emulator's buffers do not by themselves.
+    let backend = Backend::choose(backend, include_ptx!("softmax"))?.with_buffer_alignment(256);
     println!("softmax runs on: {backend}");
     if let Some(reason) = backend.reason() {
         println!("why not on the GPU: {reason}");

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use crate::error::LaunchError;
 use crate::scheduler;
@@ -106,6 +106,11 @@ pub struct LaunchConfig {
     /// The number of yields, over the whole launch, with no other work by any thread, after which the launch is
     /// a livelock.
     pub yield_limit: u64,
+    /// The time that a thread may run without suspending or ending, after which it is taken to wait for ever and
+    /// the process ends with a message; [`Duration::MAX`] for any time.
+    pub spin_limit: Duration,
+    /// The kernel's name in messages; `None` for the name of the closure's type.
+    pub name: Option<&'static str>,
     /// The number that [`crate::grid_id`] returns; `None` for the device's next one.
     pub grid_id: Option<u64>,
     /// A handle by which another thread can end the launch.
@@ -115,7 +120,7 @@ pub struct LaunchConfig {
 impl LaunchConfig {
     /// A launch of `grid` blocks of `block` threads, with everything else at its default: no
     /// dynamic shared memory, no constant memory, virtual clock, coroutines with stacks of 1 MiB,
-    /// one block on an SM at once, 2^24 yields.
+    /// one block on an SM at once, 2^24 yields, 30 seconds of a thread that does not suspend.
     #[must_use]
     pub fn new(grid: [u32; 3], block: [u32; 3]) -> Self {
         Self {
@@ -128,6 +133,8 @@ impl LaunchConfig {
             blocks_per_sm: 1,
             stack_bytes: 1024 * 1024,
             yield_limit: 1 << 24,
+            spin_limit: Duration::from_secs(30),
+            name: None,
             grid_id: None,
             stop: None,
         }
@@ -239,7 +246,8 @@ impl Emulator {
         let grid_id =
             config.grid_id.unwrap_or_else(|| self.next_grid_id.fetch_add(1, Ordering::Relaxed));
         let start = self.ticks.load(Ordering::Relaxed);
-        let (end, result) = scheduler::run(self, config, &kernel, grid_id, start);
+        let name = config.name.unwrap_or_else(std::any::type_name::<Kernel>);
+        let (end, result) = scheduler::run(self, config, &kernel, name, grid_id, start);
         self.ticks.fetch_max(end + LAUNCH_GAP_TICKS, Ordering::Relaxed);
         result
     }

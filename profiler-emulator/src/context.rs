@@ -2,6 +2,7 @@
 
 use std::any::{Any, TypeId};
 use std::cell::{Cell, RefCell};
+use std::fmt;
 
 use crate::fiber::Suspender;
 use crate::race::Hidden;
@@ -54,6 +55,33 @@ impl Drop for Entered {
 /// Whether the calling code belongs to a GPU thread.
 pub(crate) fn is_inside() -> bool {
     !CURRENT.get().is_null()
+}
+
+/// A thread of a kernel, as messages name it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct RunningThread {
+    pub(crate) kernel: &'static str,
+    pub(crate) block: [u32; 3],
+    pub(crate) thread: [u32; 3],
+}
+
+impl fmt::Display for RunningThread {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { kernel, block, thread } = self;
+        write!(f, "thread {thread:?} of block {block:?} of kernel `{kernel}`")
+    }
+}
+
+/// The thread that the calling code belongs to. A signal handler may ask.
+#[cfg(target_os = "linux")]
+pub(crate) fn running() -> Option<RunningThread> {
+    // SAFETY: as in `with`: the thread that runs is alive, and so are its context and its launch, of which only what
+    // never changes is read.
+    unsafe {
+        let context = CURRENT.get().as_ref()?;
+        let kernel = (*context.launch).kernel;
+        Some(RunningThread { kernel, block: context.block_index, thread: context.thread_index })
+    }
 }
 
 /// The calling GPU thread's context and launch.

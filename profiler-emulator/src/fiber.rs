@@ -237,6 +237,11 @@ impl<'launch> Fiber<'launch> {
         Ok(Self { body, context, ended: false, kernel: PhantomData })
     }
 
+    /// The block of the thread.
+    pub(crate) fn block_index(&self) -> [u32; 3] {
+        self.context.block_index
+    }
+
     /// Runs the thread until it suspends itself (`None`) or ends.
     pub(crate) fn resume(&mut self) -> Option<Ending> {
         let ending = match &mut self.body {

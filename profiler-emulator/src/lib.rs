@@ -26,15 +26,21 @@
 //!
 //! # Waiting
 //!
-//! A loop that waits for another thread must call [`yield_now`] in every turn; one that does not
-//! never ends. A launch in which every thread waits ends with [`LaunchError::Deadlock`], one in
-//! which threads only yield with [`LaunchError::Livelock`]. A panic in one thread ends the launch
-//! with [`LaunchError::Panic`]; the other threads are unwound, so that what they hold is dropped (with `panic = "abort"`
-//! they are left as they are, and a panic ends the process).
-//! Another thread of the host ends a launch by a [`Stop`]. A thread that overflows its stack hits a
-//! guard page, which ends the process, as does one that reaches for memory that is not there; on Linux a
-//! sentence on standard error says so first. Code that is
-//! not optimised takes much more of it; [`LaunchConfig::stack_bytes`] says how much a thread has.
+//! A loop that waits for another thread must call [`yield_now`] in every turn: an atomic alone lets no other
+//! thread run. A thread that runs for [`LaunchConfig::spin_limit`] without suspending ends the process, with a
+//! message that names it and, on Linux, its place in the source. A launch in which every thread waits ends with
+//! [`LaunchError::Deadlock`], one in which threads only yield with [`LaunchError::Livelock`]. Another thread of the
+//! host ends a launch by a [`Stop`].
+//!
+//! # Failures
+//!
+//! A panic in one thread ends the launch with [`LaunchError::Panic`]; the other threads are unwound, so that what
+//! they hold is dropped (with `panic = "abort"` they are left as they are, and a panic ends the process).
+//!
+//! A thread that overflows its stack hits a guard page, which ends the process, as does one that accesses memory
+//! that is not there, or a buffer beyond its ends ([`GuardedMemory`]); on Linux a message on standard error names
+//! the thread first. Code that is not optimised takes much more of the stack; [`LaunchConfig::stack_bytes`] says
+//! how much a thread has.
 //!
 //! # Limits
 //!
@@ -71,14 +77,17 @@ mod context;
 mod error;
 mod fiber;
 mod kernel;
+mod memory;
 pub mod module;
 mod overflow;
+mod place;
 pub mod ptx;
 mod race;
 mod scheduler;
 mod shared;
 mod stacks;
 mod state;
+mod watchdog;
 
 pub use config::{
     ClockMode, Emulator, LaunchConfig, MAX_BLOCK_THREADS, MAX_SHARED_BYTES, Stop, TICKS_PER_NS,
@@ -91,3 +100,4 @@ pub use kernel::{
     is_in_kernel, lane_id, leave, observe, publish, publish_beside_others, shared_memory, sm_id,
     thread_index, warp_exchange, warp_exchange_words, warp_index, with_thread_storage, yield_now,
 };
+pub use memory::GuardedMemory;

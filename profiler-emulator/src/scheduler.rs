@@ -15,6 +15,7 @@ use crate::fiber::{Fiber, Kernel, Suspender};
 use crate::race::{self, Hidden, Order};
 use crate::stacks;
 use crate::state::State;
+use crate::watchdog::Watch;
 
 /// The shared data of a launch's threads.
 ///
@@ -22,6 +23,12 @@ use crate::state::State;
 /// coroutines, under the baton otherwise. Nobody suspends while `state` is borrowed.
 pub(crate) struct Launch {
     pub(crate) config: LaunchConfig,
+    /// The kernel's name in messages.
+    #[cfg_attr(
+        not(target_os = "linux"),
+        allow(dead_code, reason = "faults end it without one there")
+    )]
+    pub(crate) kernel: &'static str,
     pub(crate) grid_id: u64,
     pub(crate) made: Instant,
     pub(crate) state: RefCell<State>,
@@ -66,6 +73,7 @@ pub(crate) fn run(
     emulator: &Emulator,
     config: &LaunchConfig,
     kernel: Kernel<'_>,
+    name: &'static str,
     grid_id: u64,
     start: u64,
 ) -> (u64, Result<(), LaunchError>) {
@@ -81,6 +89,7 @@ pub(crate) fn run(
     let slots = placement.sm_of_slot.len();
     let launch = Launch {
         config: config.clone(),
+        kernel: name,
         grid_id,
         made: emulator.made,
         state: RefCell::new(State::new(slots, start)),
@@ -91,6 +100,7 @@ pub(crate) fn run(
         kernel,
         fibers: (0..slots).map(|_| Vec::new()).collect(),
         pool: stacks::take(config.stack_bytes),
+        watch: Watch::new(config, name),
     };
     let result = runner.run(&mut placement, start);
     stacks::keep(config.stack_bytes, std::mem::take(&mut runner.pool));
@@ -108,6 +118,7 @@ struct Runner<'launch> {
     fibers: Vec<Vec<Fiber<'launch>>>,
     /// Stacks of threads that have ended.
     pool: Vec<DefaultStack>,
+    watch: Watch,
 }
 
 impl Runner<'_> {
@@ -153,7 +164,10 @@ impl Runner<'_> {
         loop {
             let next = self.launch.state.borrow_mut().next_thread(slot, warp);
             let Some(thread) = next else { return Ok(()) };
-            let ending = self.fibers[slot][thread].resume();
+            let fiber = &mut self.fibers[slot][thread];
+            self.watch.runs(fiber.block_index(), thread);
+            let ending = fiber.resume();
+            self.watch.has_run();
             let mut state = self.launch.state.borrow_mut();
             state.has_run(slot, thread);
             match ending {

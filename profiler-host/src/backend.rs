@@ -102,10 +102,35 @@ impl Backend {
     }
 
     /// The emulator as the caller made it. Launches take everything from `template` but their
-    /// shape and constant memory: clocks, threads, blocks on an SM at once, stack size.
+    /// shape, name and constant memory: clocks, threads, blocks on an SM at once, stack size.
     #[must_use]
     pub fn emulator(emulator: Emulator, template: LaunchConfig) -> Self {
         Self::new(Device::Emulator(EmulatedDevice::new(emulator, template)), None)
+    }
+
+    /// Aligns the buffers of the emulator to a power of two, up to 4096; on a GPU they are aligned to 256 bytes in any
+    /// case.
+    ///
+    /// A buffer of the emulator ends where a guard page begins, and so is aligned only as far as its length allows.
+    /// A kernel that reads whole vectors from a buffer that ends in a part of one needs this: without it, Rust
+    /// reports a "misaligned pointer dereference". Accesses to the bytes between the buffer's end and the next multiple
+    /// of the alignment are then not found.
+    ///
+    /// ```
+    /// # use profiler_host::{Backend, BackendChoice};
+    /// let backend = Backend::choose(BackendChoice::Emulator, None)?.with_buffer_alignment(256);
+    /// let buffer = backend.zeroed::<f32>(1001)?;
+    /// assert_eq!(buffer.as_ptr().addr() % 256, 0);
+    /// # Ok::<(), profiler_host::Error>(())
+    /// ```
+    #[must_use]
+    pub fn with_buffer_alignment(mut self, alignment: usize) -> Self {
+        match &mut self.device {
+            #[cfg(feature = "cuda")]
+            Device::Gpu(_) => {}
+            Device::Emulator(device) => device.buffer_alignment = alignment,
+        }
+        self
     }
 
     fn new(device: Device, reason: Option<String>) -> Self {
@@ -151,6 +176,7 @@ impl Backend {
     /// # Errors
     ///
     /// Too little memory.
+    #[track_caller]
     pub fn upload<T: Pod>(&self, elements: &[T]) -> Result<Buffer<'_, T>, Error> {
         let mut buffer = Buffer::new(&self.device, elements.len())?;
         buffer.write(elements)?;
@@ -162,6 +188,7 @@ impl Backend {
     /// # Errors
     ///
     /// Too little memory.
+    #[track_caller]
     pub fn zeroed<T: Pod>(&self, length: usize) -> Result<Buffer<'_, T>, Error> {
         Buffer::new(&self.device, length)
     }
@@ -274,9 +301,8 @@ impl Backend {
             #[cfg(feature = "cuda")]
             Device::Gpu(gpu) => unsafe { gpu.launch::<K>(name, shape, arguments) },
             Device::Emulator(device) => {
-                let _only_for_the_gpu = name;
                 // SAFETY: the caller's.
-                unsafe { device.launch(shape, kernel, arguments, no_session()) }
+                unsafe { device.launch(name, shape, kernel, arguments, no_session()) }
             }
         }
     }

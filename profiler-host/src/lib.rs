@@ -117,6 +117,9 @@ mod guards;
 mod host_libraries {}
 mod host_memory;
 mod host_spans;
+#[cfg(doctest)]
+#[doc = include_str!("../../docs/host-tests.md")]
+mod host_tests {}
 mod launch;
 mod layout;
 mod linear_slots;

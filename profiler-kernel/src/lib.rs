@@ -1,4 +1,4 @@
-//! Indices, barriers, shared memory, copies and products for GPU kernels, with CPU twins.
+//! Indices, barriers, shared memory, atomics, collectives, copies and products for GPU kernels, with CPU twins.
 //!
 //! Compiled for `nvptx64-nvidia-cuda`, the functions here are PTX instructions. Compiled for
 //! anything else, they run on [`profiler-emulator`](https://docs.rs/profiler-emulator) with the same
@@ -33,6 +33,10 @@
 //! with a handler of its own depends on this one with `default-features = false`, or else rustc says "duplicate
 //! lang item".
 //!
+//! # Kernels written for other crates
+//!
+//! [`shim`] has the names of `core::arch::nvptx` and `cuda_std::thread`.
+//!
 //! # Collectives
 //!
 //! Operations that several threads carry out together (barriers, shuffles, votes, matrix
@@ -42,7 +46,8 @@
 //!
 //! # On the twin
 //!
-//! Loops that wait must go through [`atomic::spin_until`] or the waits of [`mbarrier`]. Misuse that
+//! Loops that wait must go through [`atomic::spin_until`] or the waits of [`mbarrier`]; one that only reads
+//! an atomic ends the process after 30 seconds, with a message that names its thread. Misuse that
 //! the GPU punishes with a hang or a wrong result (threads that disagree on a barrier, a lane
 //! outside its mask, an asynchronous copy that is never waited for) is an error of the launch or
 //! shows in the result.
@@ -62,6 +67,7 @@ pub mod math;
 pub mod mbarrier;
 pub mod mma;
 pub mod shared;
+pub mod shim;
 pub mod thread;
 pub mod tma;
 pub mod warp;
@@ -74,6 +80,20 @@ mod platform;
 #[cfg(not(target_arch = "nvptx64"))]
 #[path = "platform/twin.rs"]
 mod platform;
+
+#[cfg(target_arch = "nvptx64")]
+#[path = "platform/atomic_ptx.rs"]
+mod atomic_platform;
+#[cfg(not(target_arch = "nvptx64"))]
+#[path = "platform/atomic_twin.rs"]
+mod atomic_platform;
+
+#[cfg(target_arch = "nvptx64")]
+#[path = "platform/matrix_ptx.rs"]
+mod matrix;
+#[cfg(not(target_arch = "nvptx64"))]
+#[path = "platform/matrix_twin.rs"]
+mod matrix;
 
 #[cfg(target_arch = "nvptx64")]
 #[path = "platform/hopper_ptx.rs"]

@@ -1,6 +1,16 @@
 //! Fast arithmetic.
+//!
+//! Each function but [`fma`] is an approximation by a GPU's special function units, of one instruction or two. An
+//! instruction with `ftz` takes subnormal numbers for zero. PTX ISA states the errors under the names of the
+//! instructions. The twin computes with full accuracy.
+//!
+//! With the feature `libm`, `math::libm` is the crate of that name: accurate functions for f32 and f64, whose results
+//! on a GPU and on the twin are the same.
 
 use crate::platform;
+
+#[cfg(feature = "libm")]
+pub use libm;
 
 /// 2 to the power `x`, with a relative error of about 2^-22 on a GPU (`ex2.approx.ftz.f32`).
 #[must_use]
@@ -16,6 +26,28 @@ pub fn exp(x: f32) -> f32 {
     exp2(x * core::f32::consts::LOG2_E)
 }
 
+/// The logarithm of `x` to base 2 (`lg2.approx.ftz.f32`). On a GPU its absolute error is about 2^-22 for `x` from
+/// 0.5 to 2, and elsewhere its relative error.
+#[must_use]
+#[inline(always)]
+pub fn log2(x: f32) -> f32 {
+    platform::log2(x)
+}
+
+/// The natural logarithm of `x`, by [`log2`].
+#[must_use]
+#[inline(always)]
+pub fn log(x: f32) -> f32 {
+    log2(x) * core::f32::consts::LN_2
+}
+
+/// 1 divided by `x`, with a relative error of at most 2^-23 on a GPU (`rcp.approx.ftz.f32`).
+#[must_use]
+#[inline(always)]
+pub fn rcp(x: f32) -> f32 {
+    platform::rcp(x)
+}
+
 /// 1 divided by the square root of `x`, with a relative error of about 2^-22 on a GPU
 /// (`rsqrt.approx.ftz.f32`).
 #[must_use]
@@ -29,4 +61,26 @@ pub fn rsqrt(x: f32) -> f32 {
 #[inline(always)]
 pub fn fma(a: f32, b: f32, c: f32) -> f32 {
     platform::fma(a, b, c)
+}
+
+/// The sine of `x` in radians (`sin.approx.ftz.f32`), with an absolute error of about 2^-20 on a GPU for `x` from
+/// -pi to pi, and one that grows with the magnitude of `x` beyond.
+#[must_use]
+#[inline(always)]
+pub fn sin(x: f32) -> f32 {
+    platform::sin(x)
+}
+
+/// The cosine of `x` in radians (`cos.approx.ftz.f32`), with the errors of [`sin`].
+#[must_use]
+#[inline(always)]
+pub fn cos(x: f32) -> f32 {
+    platform::cos(x)
+}
+
+/// The hyperbolic tangent of `x`, with a relative error of about 2^-11 on a GPU (`tanh.approx.f32`).
+#[must_use]
+#[inline(always)]
+pub fn tanh(x: f32) -> f32 {
+    platform::tanh(x)
 }

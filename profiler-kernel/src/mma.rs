@@ -1,10 +1,10 @@
-//! Matrix operations of a warp, and the bf16 format.
+//! Matrix operations of a warp, and the number formats bf16, f16 and tf32.
 //!
 //! # Safety of the matrix operations
 //!
 //! All 32 lanes of the warp come to the same call together.
 
-use crate::platform;
+use crate::matrix;
 
 /// The bf16 nearest to a number, ties to even, as bits; NaN stays NaN.
 #[must_use]
@@ -25,7 +25,37 @@ pub fn bf16_to_f32(bits: u16) -> f32 {
 #[must_use]
 #[inline(always)]
 pub fn pack_bf16(low: f32, high: f32) -> u32 {
-    platform::pack_bf16(low, high)
+    matrix::pack_bf16(low, high)
+}
+
+/// The f16 nearest to a number, ties to even, as bits; NaN stays NaN, and from 65520 on it is infinity.
+#[must_use]
+#[inline(always)]
+pub fn f32_to_f16(value: f32) -> u16 {
+    // The lower half holds the first operand's conversion.
+    pack_f16(value, 0.0) as u16
+}
+
+/// The number that f16 bits stand for; exact (`cvt.f32.f16`).
+#[must_use]
+#[inline(always)]
+pub fn f16_to_f32(bits: u16) -> f32 {
+    matrix::f16_to_f32(bits)
+}
+
+/// Two numbers as f16, `low` in the lower half (`cvt.rn.f16x2.f32`).
+#[must_use]
+#[inline(always)]
+pub fn pack_f16(low: f32, high: f32) -> u32 {
+    matrix::pack_f16(low, high)
+}
+
+/// The tf32 nearest to a number, ties away from zero, as the bits of an f32 (`cvt.rna.tf32.f32`). The lowest 13
+/// bits are unspecified; [`mma_m16n8k8_tf32`] does not read them.
+#[must_use]
+#[inline(always)]
+pub fn f32_to_tf32(value: f32) -> u32 {
+    matrix::f32_to_tf32(value)
 }
 
 /// The 16 x 8 product of a 16 x 16 and a 16 x 8 matrix of bf16, added to `c`
@@ -47,7 +77,42 @@ pub fn pack_bf16(low: f32, high: f32) -> u32 {
 #[inline(always)]
 pub unsafe fn mma_m16n8k16_bf16(a: [u32; 4], b: [u32; 2], c: [f32; 4]) -> [f32; 4] {
     // SAFETY: the caller's promise.
-    unsafe { platform::mma_m16n8k16_bf16(a, b, c) }
+    unsafe { matrix::mma_m16n8k16_bf16(a, b, c) }
+}
+
+/// [`mma_m16n8k16_bf16`] of f16 (`mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32`): the same fragments, sums in
+/// f32.
+///
+/// # Safety
+///
+/// See [the module](self).
+#[must_use]
+#[inline(always)]
+pub unsafe fn mma_m16n8k16_f16(a: [u32; 4], b: [u32; 2], c: [f32; 4]) -> [f32; 4] {
+    // SAFETY: the caller's promise.
+    unsafe { matrix::mma_m16n8k16_f16(a, b, c) }
+}
+
+/// The 16 x 8 product of a 16 x 8 and an 8 x 8 matrix of tf32, added to `c`
+/// (`mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32`).
+///
+/// With g = lane / 4 and t = lane mod 4 (PTX ISA, "Matrix Fragments for mma.m16n8k8"), a lane holds
+///
+/// * `a[0]`: row g, column t; `a[1]`: row g + 8, the same column; `a[2]` and `a[3]`: the same rows,
+///   column t + 4;
+/// * `b[0]`: row t of column g; `b[1]`: row t + 4;
+/// * `c` and the results as [`mma_m16n8k16_bf16`].
+///
+/// The factors are bits of [`f32_to_tf32`].
+///
+/// # Safety
+///
+/// See [the module](self).
+#[must_use]
+#[inline(always)]
+pub unsafe fn mma_m16n8k8_tf32(a: [u32; 4], b: [u32; 2], c: [f32; 4]) -> [f32; 4] {
+    // SAFETY: the caller's promise.
+    unsafe { matrix::mma_m16n8k8_tf32(a, b, c) }
 }
 
 /// Loads four 8 x 8 matrices of 16-bit elements from shared memory
@@ -63,7 +128,7 @@ pub unsafe fn mma_m16n8k16_bf16(a: [u32; 4], b: [u32; 2], c: [f32; 4]) -> [f32; 
 #[inline(always)]
 pub unsafe fn ldmatrix_x4(row: *const u8) -> [u32; 4] {
     // SAFETY: the caller's promise.
-    unsafe { platform::ldmatrix_x4(row) }
+    unsafe { matrix::ldmatrix_x4(row) }
 }
 
 /// [`ldmatrix_x4`] of the transposed matrices: word m holds rows 2t and 2t + 1 of column g of matrix
@@ -76,7 +141,7 @@ pub unsafe fn ldmatrix_x4(row: *const u8) -> [u32; 4] {
 #[inline(always)]
 pub unsafe fn ldmatrix_x4_trans(row: *const u8) -> [u32; 4] {
     // SAFETY: the caller's promise.
-    unsafe { platform::ldmatrix_x4_trans(row) }
+    unsafe { matrix::ldmatrix_x4_trans(row) }
 }
 
 /// Stores four 8 x 8 matrices of 16-bit elements to shared memory
@@ -90,5 +155,5 @@ pub unsafe fn ldmatrix_x4_trans(row: *const u8) -> [u32; 4] {
 #[inline(always)]
 pub unsafe fn stmatrix_x4(row: *mut u8, parts: [u32; 4]) {
     // SAFETY: the caller's promise.
-    unsafe { platform::stmatrix_x4(row, parts) };
+    unsafe { matrix::stmatrix_x4(row, parts) };
 }

@@ -48,6 +48,14 @@ impl<T, const N: usize> SharedArray<T, N> {
         platform::generic_pointer((self.address)()).cast()
     }
 
+    /// The place of an element in shared memory.
+    #[inline(always)]
+    #[track_caller]
+    pub(crate) fn element_address(self, index: usize) -> Address {
+        platform::check_index(index, N);
+        platform::element_address::<T>((self.address)(), index)
+    }
+
     /// The number of elements.
     #[must_use]
     #[inline(always)]
@@ -95,7 +103,8 @@ impl<T: Element, const N: usize> SharedArray<T, N> {
     }
 }
 
-/// Declares a [`SharedArray`](crate::shared::SharedArray), outside functions.
+/// Declares a [`SharedArray`](crate::shared::SharedArray): with a name outside functions, as an expression in
+/// them.
 ///
 /// ```
 /// use profiler_kernel::shared_array;
@@ -103,11 +112,27 @@ impl<T: Element, const N: usize> SharedArray<T, N> {
 /// shared_array!(static SCRATCH: [f32; 32]);
 /// shared_array!(static TILE: [u16; 4096], align = 128);
 /// assert_eq!(TILE.len(), 4096);
+///
+/// fn transpose<T, const N: usize>() {
+///     let tile = shared_array!([T; N]);
+///     let aligned = shared_array!([T; N], align = 128);
+///     assert_eq!((tile.len(), aligned.len()), (N, N));
+/// }
+/// transpose::<f32, 64>();
 /// ```
 ///
+/// The alignment is 16 unless given; it must be a power of two, at least that of the element type.
+///
+/// # In a function
+///
+/// The expression is like a `static` of the function: one array for all its calls, and all turns of a loop. Each
+/// instance of a generic function has its own, of which elements and length may depend on the parameters. The
+/// PTX has a function without arguments that gives the array's address.
+///
+/// # With a name
+///
 /// The name becomes a name in the PTX, and so must be distinct within the whole module that is
-/// loaded, whatever Rust modules the declarations are in; ptxas rejects duplicates. The alignment is
-/// 16 unless given; it must be a power of two, at least that of the element type.
+/// loaded, whatever Rust modules the declarations are in; ptxas rejects duplicates.
 ///
 /// On nvptx64 the declaring crate needs `feature(asm_experimental_arch)`, in
 /// [the lines that crates of kernels begin with](crate#on-the-gpu).
@@ -168,6 +193,28 @@ macro_rules! shared_array {
             unsafe { $crate::shared::SharedArray::new(address) }
         };
     };
+    ([$element:ty; $count:expr] $(,)?) => { $crate::shared_array!([$element; $count], align = 16) };
+    ([$element:ty; $count:expr], align = $align:expr $(,)?) => {
+        // No other expression has the closure's type.
+        $crate::shared::local_array::<$element, { $count }, { $align }, _>(|| ())
+    };
+}
+
+/// For [`shared_array!`](crate::shared_array) alone: the array of the place in the source whose closure it gets.
+#[doc(hidden)]
+#[must_use]
+#[inline(always)]
+pub fn local_array<T, const N: usize, const ALIGN: usize, P: Fn() + 'static>(
+    _place: P,
+) -> SharedArray<T, N> {
+    const {
+        assert!(
+            ALIGN.is_power_of_two() && ALIGN >= align_of::<T>(),
+            "the alignment of a shared array must be a power of two, at least that of its element type"
+        );
+    }
+    // SAFETY: the function gives one array of this type for this place.
+    unsafe { SharedArray::new(platform::local_array::<T, N, ALIGN, P>) }
 }
 
 /// A pointer to the block's dynamic shared memory, aligned to 128; the launch chooses its length.

@@ -93,6 +93,41 @@ pub fn index_1d() -> u32 {
     block_idx_x() * block_dim_x() + thread_idx_x()
 }
 
+/// Two coordinates.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct UVec2 {
+    /// The first, along which neighbours lie.
+    pub x: u32,
+    /// The second.
+    pub y: u32,
+}
+
+/// Three coordinates.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct UVec3 {
+    /// The first, along which neighbours lie.
+    pub x: u32,
+    /// The second.
+    pub y: u32,
+    /// The third.
+    pub z: u32,
+}
+
+/// The thread's index in a two-dimensional grid: of each axis, `block_idx * block_dim + thread_idx`.
+#[must_use]
+#[inline(always)]
+pub fn index_2d() -> UVec2 {
+    UVec2 { x: index_1d(), y: block_idx_y() * block_dim_y() + thread_idx_y() }
+}
+
+/// The thread's index in a three-dimensional grid: of each axis, `block_idx * block_dim + thread_idx`.
+#[must_use]
+#[inline(always)]
+pub fn index_3d() -> UVec3 {
+    let UVec2 { x, y } = index_2d();
+    UVec3 { x, y, z: block_idx_z() * block_dim_z() + thread_idx_z() }
+}
+
 /// The thread's linear index in its block, x first.
 #[must_use]
 #[inline(always)]
@@ -108,6 +143,27 @@ pub fn thread_rank() -> u32 {
 #[inline(always)]
 pub fn sync_threads() {
     platform::sync_threads();
+}
+
+/// [`sync_threads`] that gives every thread the number of threads for which `predicate` holds
+/// (`bar.red.popc.u32`).
+///
+/// On the twin, this and its two siblings take 4 bytes of the block's shared memory.
+#[inline(always)]
+pub fn sync_threads_count(predicate: bool) -> u32 {
+    platform::sync_threads_count(predicate.into())
+}
+
+/// [`sync_threads`] that tells every thread whether `predicate` holds for all (`bar.red.and.pred`).
+#[inline(always)]
+pub fn sync_threads_and(predicate: bool) -> bool {
+    platform::sync_threads_and(predicate.into()) != 0
+}
+
+/// [`sync_threads`] that tells every thread whether `predicate` holds for any (`bar.red.or.pred`).
+#[inline(always)]
+pub fn sync_threads_or(predicate: bool) -> bool {
+    platform::sync_threads_or(predicate.into()) != 0
 }
 
 /// Waits at barrier `id` until `count` threads have arrived, and makes their memory accesses before
@@ -144,4 +200,10 @@ pub fn block_fence() {
 #[inline(always)]
 pub fn device_fence() {
     platform::device_fence();
+}
+
+/// An acquire and release fence for the threads of all devices and of the host (`fence.acq_rel.sys`).
+#[inline(always)]
+pub fn system_fence() {
+    platform::system_fence();
 }

@@ -4,7 +4,7 @@
 //!
 //! Bit i of a mask is lane i. The calling lane must be in the mask, and all lanes in it that have
 //! not left the kernel must come to the same call with the same mask (PTX ISA, "shfl.sync",
-//! "vote.sync", "bar.warp.sync").
+//! "vote.sync", "match.sync", "bar.warp.sync").
 
 use crate::platform;
 use crate::thread::thread_rank;
@@ -47,85 +47,106 @@ pub unsafe fn sync_warp(mask: u32) {
     unsafe { platform::sync_warp(mask) };
 }
 
-/// A value of 32 bits, as shuffles carry it.
-pub trait Word: Copy {
-    /// Its bits.
-    #[must_use]
-    fn to_bits(self) -> u32;
-    /// The value of these bits.
-    #[must_use]
-    fn from_bits(bits: u32) -> Self;
-}
-
-impl Word for u32 {
-    #[inline(always)]
-    fn to_bits(self) -> u32 {
-        self
-    }
-    #[inline(always)]
-    fn from_bits(bits: u32) -> Self {
-        bits
+mod words {
+    /// A value as words of 32 bits, which is what the hardware hands over.
+    pub trait Words: Copy {
+        /// The value of which each word is `hand_over` of this one's; the lower word first.
+        fn map_words(self, hand_over: impl FnMut(u32) -> u32) -> Self;
     }
 }
 
-impl Word for i32 {
-    #[inline(always)]
-    fn to_bits(self) -> u32 {
-        self.cast_unsigned()
-    }
-    #[inline(always)]
-    fn from_bits(bits: u32) -> Self {
-        bits.cast_signed()
-    }
-}
+/// A value that shuffles and matches take: `u32`, `i32`, `f32`, or in two steps `u64`, `i64`, `f64`.
+pub trait Word: words::Words {}
+impl<T: words::Words> Word for T {}
 
-impl Word for f32 {
+impl words::Words for u32 {
     #[inline(always)]
-    fn to_bits(self) -> u32 {
-        self.to_bits()
-    }
-    #[inline(always)]
-    fn from_bits(bits: u32) -> Self {
-        Self::from_bits(bits)
+    fn map_words(self, mut hand_over: impl FnMut(u32) -> u32) -> Self {
+        hand_over(self)
     }
 }
 
-/// The value of lane `lane` modulo 32 (`shfl.sync.idx`).
-///
-/// # Safety
-///
-/// See [the module](self); lane `lane` modulo 32 is in the mask, else the result is unspecified.
-#[must_use]
-#[inline(always)]
-pub unsafe fn shuffle<T: Word>(mask: u32, value: T, lane: u32) -> T {
-    // SAFETY: the caller's promise.
-    T::from_bits(unsafe { platform::shuffle(mask, value.to_bits(), lane) })
+impl words::Words for u64 {
+    #[inline(always)]
+    fn map_words(self, mut hand_over: impl FnMut(u32) -> u32) -> Self {
+        let (low, high) = (hand_over(self as u32), hand_over((self >> 32) as u32));
+        u64::from(low) | u64::from(high) << 32
+    }
 }
 
-/// The value of the lane whose number differs by exclusive or with `flip`, which is less than 32
-/// (`shfl.sync.bfly`).
-///
-/// # Safety
-///
-/// See [the module](self); the lane is in the mask, else the result is unspecified.
-#[must_use]
-#[inline(always)]
-pub unsafe fn shuffle_xor<T: Word>(mask: u32, value: T, flip: u32) -> T {
-    // SAFETY: the caller's promise.
-    T::from_bits(unsafe { platform::shuffle_xor(mask, value.to_bits(), flip) })
+macro_rules! words {
+    ($($type:ty: $bits:ty;)*) => {$(
+        impl words::Words for $type {
+            #[inline(always)]
+            fn map_words(self, hand_over: impl FnMut(u32) -> u32) -> Self {
+                let bits = <$bits>::from_le_bytes(self.to_le_bytes());
+                Self::from_le_bytes(bits.map_words(hand_over).to_le_bytes())
+            }
+        }
+    )*};
 }
 
-/// The value of the lane `delta` above, or the lane's own where there is none; `delta` is less than
-/// 32 (`shfl.sync.down`).
-///
-/// # Safety
-///
-/// See [the module](self); the lane is in the mask, else the result is unspecified.
-#[must_use]
-#[inline(always)]
-pub unsafe fn shuffle_down<T: Word>(mask: u32, value: T, delta: u32) -> T {
-    // SAFETY: the caller's promise.
-    T::from_bits(unsafe { platform::shuffle_down(mask, value.to_bits(), delta) })
+words! {
+    i32: u32;
+    f32: u32;
+    i64: u64;
+    f64: u64;
+}
+
+/// Makes a shuffle of the whole warp and one within segments, whose operand c has this clamp (PTX ISA,
+/// "shfl.sync").
+macro_rules! shuffles {
+    ($(
+        $(#[doc = $doc:literal])+
+        fn $name:ident, $of_segments:ident($other:ident) clamp $clamp:literal;
+    )+) => {$(
+        $(#[doc = $doc])+
+        ///
+        /// # Safety
+        ///
+        /// See [the module](self); the lane that the value comes from is in the mask, else the result is
+        /// unspecified.
+        #[must_use]
+        #[inline(always)]
+        pub unsafe fn $name<T: Word>(mask: u32, value: T, $other: u32) -> T {
+            // SAFETY: the caller's promise.
+            unsafe { $of_segments(mask, value, $other, 32) }
+        }
+
+        #[doc = concat!(
+            "[`", stringify!($name), "`] within segments of `width` lanes, as if each were a warp of its own. The ",
+            "width is a power of two, at most 32, and the same for all lanes of the mask.",
+        )]
+        ///
+        /// # Safety
+        ///
+        #[doc = concat!("As for [`", stringify!($name), "`].")]
+        #[must_use]
+        #[inline(always)]
+        pub unsafe fn $of_segments<T: Word>(mask: u32, value: T, $other: u32, width: u32) -> T {
+            debug_assert!(width.is_power_of_two() && width <= 32, "a shuffle of width {width}");
+            let segments = (32 - width) << 8 | $clamp;
+            // SAFETY: the caller's promise.
+            value.map_words(|word| unsafe { platform::$name(mask, word, $other, segments) })
+        }
+    )+};
+}
+
+shuffles! {
+    /// The value of lane `lane` modulo 32, or modulo the width of segments (`shfl.sync.idx`).
+    fn shuffle, shuffle_width(lane) clamp 31;
+
+    /// The value of the lane `delta` below, or the lane's own if there is none; `delta` is less than 32
+    /// (`shfl.sync.up`).
+    fn shuffle_up, shuffle_up_width(delta) clamp 0;
+
+    /// The value of the lane `delta` above, or the lane's own if there is none; `delta` is less than 32
+    /// (`shfl.sync.down`).
+    fn shuffle_down, shuffle_down_width(delta) clamp 31;
+
+    /// The value of the lane whose number differs by exclusive or with `flip`, which is less than 32
+    /// (`shfl.sync.bfly`). Of segments, a lane reads from its own and those below, and otherwise its own value.
+    fn shuffle_xor, shuffle_xor_width(flip) clamp 31;
 }
 
 /// The lanes of `mask` for which `predicate` holds (`vote.sync.ballot`).
@@ -137,7 +158,7 @@ pub unsafe fn shuffle_down<T: Word>(mask: u32, value: T, delta: u32) -> T {
 #[inline(always)]
 pub unsafe fn ballot(mask: u32, predicate: bool) -> u32 {
     // SAFETY: the caller's promise.
-    unsafe { platform::ballot(mask, predicate) }
+    unsafe { platform::ballot(mask, predicate.into()) }
 }
 
 /// Whether `predicate` holds for a lane of `mask` (`vote.sync.any`).
@@ -162,6 +183,40 @@ pub unsafe fn any(mask: u32, predicate: bool) -> bool {
 pub unsafe fn all(mask: u32, predicate: bool) -> bool {
     // SAFETY: the caller's promise.
     unsafe { ballot(mask, !predicate) == 0 }
+}
+
+/// The lanes of `mask` that give the same bits as this one (`match.any.sync`).
+///
+/// # Safety
+///
+/// See [the module](self).
+#[must_use]
+#[inline(always)]
+pub unsafe fn match_any<T: Word>(mask: u32, value: T) -> u32 {
+    let mut alike = mask;
+    value.map_words(|word| {
+        // SAFETY: the caller's promise.
+        alike &= unsafe { platform::match_any(mask, word) };
+        word
+    });
+    alike
+}
+
+/// Whether all lanes of `mask` give the same bits (`match.all.sync`).
+///
+/// # Safety
+///
+/// See [the module](self).
+#[must_use]
+#[inline(always)]
+pub unsafe fn match_all<T: Word>(mask: u32, value: T) -> bool {
+    let mut alike = mask;
+    value.map_words(|word| {
+        // SAFETY: the caller's promise.
+        alike &= unsafe { platform::match_all(mask, word) };
+        word
+    });
+    alike != 0
 }
 
 /// Combines the values of all 32 lanes by a butterfly of shuffles; every lane gets the result.

@@ -5,6 +5,7 @@
 mod calibration;
 mod cases;
 mod links;
+mod platforms;
 mod size;
 mod supply_chain;
 mod test;
@@ -23,6 +24,7 @@ Commands:
   tools       Only install the tools of all tests: a compiler for nvptx64, ptxas, nvdisasm,
               Perfetto's trace processor, Node.js, Chromium, viewers
   check       Formatting, lints, documentation and tidy, as continuous integration does
+  platforms   Type-check the libraries and the command line for Windows, macOS and Linux on aarch64
   tidy        The repository's own rules: length of files, names of the wire format, licences,
               links between pages
   size        Print how large the repository is, in figures that must not grow
@@ -54,6 +56,7 @@ fn run(command: &str, rest: &[String]) -> Result<(), Error> {
         "tools" => tools::install(tools::Extent::All).map(drop),
         "check" => check(),
         "tidy" => tidy(),
+        "platforms" => platforms::check(),
         "size" => size::print(),
         "calibration-ptx" => calibration::write(),
         "supply-chain" => supply_chain::check(),

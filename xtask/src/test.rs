@@ -49,6 +49,7 @@ pub(crate) fn run(arguments: &[String]) -> Result<(), Error> {
         note(test().args(["--quiet", "--package", "profiler-device"]).run());
         note(cargo().args(["lab", "test"]).run());
         note(cargo().args(["lab", "check"]).run());
+        note(crate::platforms::check());
         note(crate::supply_chain::check());
     } else {
         let metadata = cargo().args(["metadata", "--no-deps", "--format-version", "1"]).output()?;

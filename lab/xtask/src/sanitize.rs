@@ -206,7 +206,8 @@ impl Compiler {
             .envs([("PROPTEST_CASES".to_owned(), PROGRAMS.into())])
             .run()?;
         tests(Threads::Coroutines)
-            .args(["--package", "profiler-emulator", "--test", "emulator", "overflow::"])
+            .args(["--package", "profiler-emulator", "--test", "emulator", "--"])
+            .args(["overflow::", "guards::"])
             .run()?;
         for planted in sanitizer.planted {
             let (succeeds, printed) = tests(Threads::OfTheSystem)

@@ -29,8 +29,12 @@ pub(crate) struct Folder {
 impl Folder {
     /// A new folder. `None` if there is no driver, so that there is nothing to record.
     pub(crate) fn new(settings: &Settings) -> Result<Option<Self>, Error> {
-        if LIBRARY.is_empty() {
+        if !cfg!(all(target_os = "linux", target_arch = "x86_64")) {
             return Err(Error::new("`profiler record` needs Linux on x86-64"));
+        }
+        if LIBRARY.is_empty() {
+            return Err(Error::new("this `profiler` was built without the library that records")
+                .with_help("build it on x86-64 Linux"));
         }
         let Some(driver) = find_driver() else { return Ok(None) };
         let cannot = |error: io::Error| {

@@ -3,8 +3,7 @@
 use std::ffi::{OsStr, OsString};
 use std::io::{self, ErrorKind};
 use std::path::Path;
-use std::process::{Child, Command, ExitStatus};
-use std::thread;
+use std::process::{Command, ExitStatus};
 
 use crate::console::Console;
 use crate::exit::{Error, Verdict};
@@ -64,6 +63,7 @@ pub(crate) fn run(
             return Ok(Ended::NotRun(if error.kind() == ErrorKind::NotFound { 127 } else { 126 }));
         }
     };
+    #[cfg(unix)]
     pass_signals(&child);
     let status = child
         .wait()
@@ -87,20 +87,18 @@ fn cannot_run(program: &OsStr, error: &io::Error) -> Error {
 }
 
 /// Hands signals on to the program, which decides. Those of the terminal, SIGINT and SIGQUIT, reach it by themselves.
-fn pass_signals(child: &Child) {
-    #[cfg(unix)]
-    {
-        use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2};
-        let process = child.id().to_string();
-        let all = [SIGINT, SIGQUIT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2];
-        let Ok(mut signals) = signal_hook::iterator::Signals::new(all) else { return };
-        thread::spawn(move || {
-            for signal in signals.forever() {
-                if signal != SIGINT && signal != SIGQUIT {
-                    let _sent =
-                        Command::new("kill").args([format!("-{signal}"), process.clone()]).status();
-                }
+#[cfg(unix)]
+fn pass_signals(child: &std::process::Child) {
+    use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2};
+    let process = child.id().to_string();
+    let all = [SIGINT, SIGQUIT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2];
+    let Ok(mut signals) = signal_hook::iterator::Signals::new(all) else { return };
+    std::thread::spawn(move || {
+        for signal in signals.forever() {
+            if signal != SIGINT && signal != SIGQUIT {
+                let _sent =
+                    Command::new("kill").args([format!("-{signal}"), process.clone()]).status();
             }
-        });
-    }
+        }
+    });
 }

@@ -3,8 +3,10 @@
 mod abort;
 mod collectives;
 mod common;
+mod guards;
 mod launch;
 mod overflow;
 mod ptx;
 mod races;
+mod spinning;
 mod waiting;

@@ -3,28 +3,21 @@
 #![cfg(all(target_os = "linux", not(profiler_os_threads)))]
 
 use std::hint::black_box;
-use std::os::unix::process::ExitStatusExt;
-use std::process::Command;
 
+use crate::common::{config, ending_of};
 use profiler_emulator::{LaunchConfig, launch, yield_now};
 
-/// Set in the process that is to end.
-const ENDS: &str = "PROFILER_EMULATOR_TEST_ENDS";
+const SIGSEGV: i32 = 11;
 
 /// Runs a test in a process of its own, where its kernel ends it, and requires what it says.
 fn check(test: &str, kernel: impl Fn() + Sync, said: &[&str], unsaid: &str) {
-    if std::env::var_os(ENDS).is_some() {
-        launch(&LaunchConfig::new([2, 1, 1], [64, 1, 1]), kernel).expect("the process ends before");
-        return;
-    }
-    let output = Command::new(std::env::current_exe().expect("this program"))
-        .args([&format!("overflow::{test}"), "--exact", "--nocapture"])
-        .env(ENDS, "1")
-        .output()
-        .expect("the program starts");
-    let stderr = String::from_utf8_lossy(&output.stderr);
-    assert!(said.iter().all(|part| stderr.contains(part)) && !stderr.contains(unsaid), "{stderr}");
-    assert_eq!(output.status.signal(), Some(11), "{output:?}");
+    let ended = ending_of(&format!("overflow::{test}"), SIGSEGV, || {
+        launch(&config(2, 64), kernel).expect("the process ends before");
+    });
+    let Some(stderr) = ended else { return };
+    let names = "thread [0, 0, 0] of block [0, 0, 0] of kernel `emulator::overflow::";
+    assert!(said.iter().chain(&[names]).all(|part| stderr.contains(part)), "{stderr}");
+    assert!(!stderr.contains(unsaid), "{stderr}");
 }
 
 /// Takes more stack than there is, a page and more at a time.

@@ -3,18 +3,24 @@
 use std::marker::PhantomData;
 
 use bytemuck::Pod;
+use profiler_emulator::GuardedMemory;
 
 use super::Device;
+#[cfg(feature = "cuda")]
 use crate::arrays::{Memory, Rows};
 use crate::error::Error;
-use crate::host_memory::HostMemory;
 
 /// The remedy if a buffer does not fit.
 pub(super) fn smaller() -> String {
     "use smaller buffers, or drop those that are no longer needed".to_owned()
 }
 
-/// An array of `T` that the kernels of a [`Backend`](crate::Backend) can reach; aligned to 256 bytes.
+/// An array of `T` that the kernels of a [`Backend`](crate::Backend) can reach.
+///
+/// On a GPU it is aligned to 256 bytes. On the emulator it ends at a guard page: a kernel that accesses it beyond its
+/// end ends the process, with a message that names the kernel, the thread and the element
+/// ([`GuardedMemory`]). There it is aligned as far as its length in bytes allows, which is to 256 bytes if that is a
+/// multiple of 256, or as [`Backend::with_buffer_alignment`](crate::Backend::with_buffer_alignment) says.
 #[derive(Debug)]
 pub struct Buffer<'b, T> {
     place: Place<'b>,
@@ -26,19 +32,23 @@ pub struct Buffer<'b, T> {
 enum Place<'b> {
     #[cfg(feature = "cuda")]
     Gpu(&'b super::Gpu, crate::gpu::driver::DeviceMemory),
-    Host(HostMemory, PhantomData<&'b ()>),
+    Emulator(GuardedMemory, PhantomData<&'b ()>),
 }
 
 impl<'b, T: Pod> Buffer<'b, T> {
     /// A buffer of zeros.
+    #[track_caller]
     pub(super) fn new(device: &'b Device, length: usize) -> Result<Self, Error> {
         const { assert!(align_of::<T>() <= 256, "buffers are aligned to 256 bytes") };
         let bytes = length.checked_mul(size_of::<T>()).ok_or(Error::BufferTooLarge(length))?;
         let place = match device {
             #[cfg(feature = "cuda")]
             Device::Gpu(gpu) => Place::Gpu(gpu, gpu.zeroed(bytes as u64)?),
-            Device::Emulator(_) => {
-                Place::Host(HostMemory::zeroed(bytes as u64, smaller)?, PhantomData)
+            Device::Emulator(device) => {
+                let memory = GuardedMemory::zeroed::<T>(length, device.buffer_alignment);
+                let bytes = bytes as u64;
+                let too_little = || Error::OutOfMemory { bytes, free: None, help: smaller() };
+                Place::Emulator(memory.ok_or_else(too_little)?, PhantomData)
             }
         };
         Ok(Self { place, length, _elements: PhantomData })
@@ -73,7 +83,7 @@ impl<'b, T: Pod> Buffer<'b, T> {
         match &self.place {
             #[cfg(feature = "cuda")]
             Place::Gpu(_, memory) => std::ptr::without_provenance_mut(memory.address() as usize),
-            Place::Host(memory, _) => memory.as_ptr().cast(),
+            Place::Emulator(memory, _) => memory.as_ptr().cast(),
         }
     }
 
@@ -91,8 +101,10 @@ impl<'b, T: Pod> Buffer<'b, T> {
                 gpu.synchronize()?;
                 memory.read(memory.address(), Rows::all(bytes.len()), bytes)?;
             }
-            Place::Host(memory, _) => {
-                memory.read(memory.address(), Rows::all(bytes.len()), bytes)?;
+            Place::Emulator(memory, _) => {
+                // SAFETY: the memory has as many bytes as the elements, all of them initialised, and kernels have
+                // returned, so nobody writes to it now.
+                unsafe { memory.as_ptr().copy_to_nonoverlapping(bytes.as_mut_ptr(), bytes.len()) };
             }
         }
         Ok(elements)
@@ -114,8 +126,10 @@ impl<'b, T: Pod> Buffer<'b, T> {
                 gpu.synchronize()?;
                 crate::gpu::driver::copy_to_device(memory.address(), bytes)
             }
-            Place::Host(memory, _) => {
-                memory.write(bytes);
+            Place::Emulator(memory, _) => {
+                // SAFETY: the memory has as many bytes as the elements, as was just checked, and is this buffer's own;
+                // kernels that may write to it have returned.
+                unsafe { memory.as_ptr().copy_from_nonoverlapping(bytes.as_ptr(), bytes.len()) };
                 Ok(())
             }
         }

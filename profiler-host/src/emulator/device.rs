@@ -16,8 +16,10 @@ use crate::launch::{Kernel, Shape};
 #[derive(Debug)]
 pub(crate) struct EmulatedDevice {
     pub(crate) emulator: Emulator,
-    /// Everything of a launch but its shape and constant memory.
+    /// Everything of a launch but its shape, name and constant memory.
     pub(super) template: LaunchConfig,
+    /// The least alignment of buffers.
+    pub(crate) buffer_alignment: usize,
     /// What a record costs by a clock that is a model, where a session has measured it.
     cost: OnceLock<RecordCost>,
 }
@@ -44,16 +46,17 @@ impl<K: Kernel> Job<K> {
 
 impl EmulatedDevice {
     pub(crate) fn new(emulator: Emulator, template: LaunchConfig) -> Self {
-        Self { emulator, template, cost: OnceLock::new() }
+        Self { emulator, template, buffer_alignment: 1, cost: OnceLock::new() }
     }
 
-    /// Runs a kernel to its end, with `constant` as the constant memory.
+    /// Runs a kernel to its end, with `constant` as the constant memory; messages call it `name`.
     ///
     /// # Safety
     ///
     /// What the kernel asks of its arguments.
     pub(crate) unsafe fn launch<K: Kernel>(
         &self,
+        name: &'static str,
         shape: Shape,
         kernel: K,
         arguments: K::Arguments,
@@ -64,6 +67,7 @@ impl EmulatedDevice {
         config.block = shape.block.0;
         config.dynamic_shared_bytes = shape.dynamic_shared_bytes;
         config.constant = constant;
+        config.name = Some(name);
         let job = Job { kernel, arguments };
         // SAFETY: the caller vouches for the arguments, and the emulator calls this from its
         // threads only.

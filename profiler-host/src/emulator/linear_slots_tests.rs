@@ -39,7 +39,7 @@ impl<'b> Bench<'b> {
         descriptor.slot_base = self.slot_base;
         let constant = Arc::from(descriptor.to_bytes());
         // SAFETY: the kernels of these tests touch no memory but the session's.
-        unsafe { self.session.device.launch(shape, kernel, (argument,), constant) }
+        unsafe { self.session.device.launch("kernel", shape, kernel, (argument,), constant) }
     }
 
     fn launch(&self, grid: u32, block: u32) {

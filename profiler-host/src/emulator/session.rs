@@ -71,7 +71,7 @@ impl<'b> EmulatorSession<'b> {
     /// What the kernel asks of its arguments.
     pub(crate) unsafe fn launch<K: Kernel>(
         &mut self,
-        name: &str,
+        name: &'static str,
         shape: Shape,
         kernel: K,
         arguments: K::Arguments,
@@ -92,7 +92,7 @@ impl<'b> EmulatorSession<'b> {
         };
         // SAFETY: the caller vouches for the arguments; the descriptor is that of arrays that live
         // as long as the session.
-        let result = unsafe { self.device.launch(shape, kernel, arguments, constant) };
+        let result = unsafe { self.device.launch(name, shape, kernel, arguments, constant) };
         let end = self.read_both();
         let is_refused = result.as_ref().is_err_and(|error| !has_begun(error));
         if is_refused {

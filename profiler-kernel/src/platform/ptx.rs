@@ -27,7 +27,8 @@ pub(crate) fn convergent() {
 }
 
 /// Functions of one statement of PTX each, which names its operands. The kinds: `warp` is for a whole warp
-/// and may change memory; `memory` may change memory; `pure` computes a result of its operands alone.
+/// and may change memory; `lanes` is for a whole warp and touches registers only; `memory` may change memory;
+/// `pure` computes a result of its operands alone.
 macro_rules! instructions {
     ($(
         $(#[$attribute:meta])*
@@ -61,6 +62,10 @@ macro_rules! statement {
     (warp $($asm:tt)*) => {{
         $crate::platform::convergent();
         core::arch::asm!($($asm)* options(nostack))
+    }};
+    (lanes $($asm:tt)*) => {{
+        $crate::platform::convergent();
+        core::arch::asm!($($asm)* options(nomem, nostack))
     }};
     (memory $($asm:tt)*) => { core::arch::asm!($($asm)* options(nostack)) };
     (pure $($asm:tt)*) => { core::arch::asm!($($asm)* options(pure, nomem, nostack, preserves_flags)) };
@@ -125,6 +130,8 @@ instructions! {
 
     memory fn device_fence() { "fence.acq_rel.gpu;" }
 
+    memory fn system_fence() { "fence.acq_rel.sys;" }
+
     warp [unsafe] fn sync_warp(mask: u32 as reg32) { "bar.warp.sync {mask};" }
 }
 
@@ -134,20 +141,22 @@ pub(crate) fn active_mask() -> u32 {
     unsafe { llvm_active_mask() }
 }
 
-macro_rules! shuffle {
+/// Shuffles of 32 bits; `segments` is the instruction's operand c: the clamp in its low bits, and a mask of the
+/// lane bits that tell segments apart from bit 8 on.
+macro_rules! shuffles {
     ($($function:ident: $mode:literal;)*) => {$(
         #[inline(always)]
-        pub(crate) unsafe fn $function(mask: u32, value: u32, other: u32) -> u32 {
+        pub(crate) unsafe fn $function(mask: u32, value: u32, other: u32, segments: u32) -> u32 {
             convergent();
             let result: u32;
-            // SAFETY: the caller vouches for the mask; registers only. 31 (no segments, clamp at the
-            // warp's end) suits all three modes.
+            // SAFETY: the caller vouches for the mask; registers only.
             unsafe {
                 asm!(
-                    concat!("shfl.sync.", $mode, ".b32 {}, {}, {}, 31, {};"),
+                    concat!("shfl.sync.", $mode, ".b32 {}, {}, {}, {}, {};"),
                     out(reg32) result,
                     in(reg32) value,
                     in(reg32) other,
+                    in(reg32) segments,
                     in(reg32) mask,
                     options(nomem, nostack),
                 );
@@ -157,29 +166,48 @@ macro_rules! shuffle {
     )*};
 }
 
-shuffle! {
+shuffles! {
     shuffle: "idx";
-    shuffle_xor: "bfly";
+    shuffle_up: "up";
     shuffle_down: "down";
+    shuffle_xor: "bfly";
 }
 
-#[inline(always)]
-pub(crate) unsafe fn ballot(mask: u32, predicate: bool) -> u32 {
-    convergent();
-    let result: u32;
-    // SAFETY: the caller vouches for the mask; registers only.
-    unsafe {
-        asm!(
-            "{{ .reg .pred holds;",
-            "setp.ne.u32 holds, {1}, 0;",
-            "vote.sync.ballot.b32 {0}, holds, {2}; }}",
-            out(reg32) result,
-            in(reg32) u32::from(predicate),
-            in(reg32) mask,
-            options(nomem, nostack),
-        );
+// Predicates come and go as numbers, since `asm!` has no registers for them.
+instructions! {
+    lanes [unsafe] fn ballot(mask: u32 as reg32, predicate: u32 as reg32) out (result as reg32) -> u32 {
+        "{{ .reg .pred holds;",
+        "setp.ne.u32 holds, {predicate}, 0;",
+        "vote.sync.ballot.b32 {result}, holds, {mask}; }}",
     }
-    result
+
+    lanes [unsafe] fn match_any(mask: u32 as reg32, value: u32 as reg32) out (result as reg32) -> u32 {
+        "match.any.sync.b32 {result}, {value}, {mask};"
+    }
+
+    lanes [unsafe] fn match_all(mask: u32 as reg32, value: u32 as reg32) out (result as reg32) -> u32 {
+        "match.all.sync.b32 {result}, {value}, {mask};"
+    }
+
+    warp fn sync_threads_count(predicate: u32 as reg32) out (result as reg32) -> u32 {
+        "{{ .reg .pred holds;",
+        "setp.ne.u32 holds, {predicate}, 0;",
+        "bar.red.popc.u32 {result}, 0, holds; }}",
+    }
+
+    warp fn sync_threads_and(predicate: u32 as reg32) out (result as reg32) -> u32 {
+        "{{ .reg .pred holds;",
+        "setp.ne.u32 holds, {predicate}, 0;",
+        "bar.red.and.pred holds, 0, holds;",
+        "selp.u32 {result}, 1, 0, holds; }}",
+    }
+
+    warp fn sync_threads_or(predicate: u32 as reg32) out (result as reg32) -> u32 {
+        "{{ .reg .pred holds;",
+        "setp.ne.u32 holds, {predicate}, 0;",
+        "bar.red.or.pred holds, 0, holds;",
+        "selp.u32 {result}, 1, 0, holds; }}",
+    }
 }
 
 /// The twin checks indices; here the caller's promise is relied on.
@@ -221,10 +249,33 @@ pub trait Element: Copy {
     unsafe fn store(self, array: Address, index: usize);
 }
 
-/// The address of an element of `bytes` bytes; shared memory has less than 2^32 bytes.
+/// The address of element `index` of an array of `T`; shared memory has less than 2^32 bytes.
 #[inline(always)]
-fn element_address(array: Address, index: usize, bytes: usize) -> Address {
-    array + index as u32 * bytes as u32
+pub(crate) fn element_address<T>(array: Address, index: usize) -> Address {
+    array + index as u32 * size_of::<T>() as u32
+}
+
+/// The array of one place in the source, for each instance of the function that the place is in. The type `P`
+/// stands for the place.
+///
+/// An array that is declared in a function exists once, however often the function is called. That must hold
+/// for the machine code too, so this one is not inlined; it computes nothing, and is called once for all uses
+/// that LLVM sees together.
+#[inline(never)]
+pub(crate) fn local_array<T, const N: usize, const ALIGN: usize, P>() -> Address {
+    let address: Address;
+    // SAFETY: declares an array, reads its address and touches no memory.
+    unsafe {
+        asm!(
+            "{{ .shared .align {align} .b8 array[{bytes}];",
+            "mov.u32 {address}, array; }}",
+            align = const ALIGN,
+            bytes = const { size_of::<[T; N]>() },
+            address = out(reg32) address,
+            options(pure, nomem, nostack, preserves_flags),
+        );
+    }
+    address
 }
 
 macro_rules! elements {
@@ -238,7 +289,7 @@ macro_rules! elements {
                     asm!(
                         concat!("ld.shared.", $suffix, " {}, [{}];"),
                         out($register) value,
-                        in(reg32) element_address(array, index, size_of::<Self>()),
+                        in(reg32) element_address::<Self>(array, index),
                         options(pure, readonly, nostack, preserves_flags),
                     );
                 }
@@ -251,7 +302,7 @@ macro_rules! elements {
                 unsafe {
                     asm!(
                         concat!("st.shared.", $suffix, " [{}], {};"),
-                        in(reg32) element_address(array, index, size_of::<Self>()),
+                        in(reg32) element_address::<Self>(array, index),
                         in($register) self as $bits,
                         options(nostack, preserves_flags),
                     );
@@ -295,10 +346,6 @@ pub(crate) fn dynamic_shared_bytes() -> u32 {
 }
 
 instructions! {
-    memory [unsafe] fn atomic_add_u32(address: *mut u32 as reg64, value: u32 as reg32)
-        out (before as reg32) -> u32
-    { "atom.relaxed.gpu.add.u32 {before}, [{address}], {value};" }
-
     memory [unsafe] fn load_acquire_u32(address: *const u32 as reg64) out (value as reg32) -> u32 {
         "ld.acquire.gpu.u32 {value}, [{address}];"
     }
@@ -428,94 +475,21 @@ pub(crate) unsafe fn mbarrier_invalidate(barrier: *mut u64) {
 }
 
 instructions! {
-    pure fn pack_bf16(low: f32 as reg32, high: f32 as reg32) out (packed as reg32) -> u32 {
-        "cvt.rn.bf16x2.f32 {packed}, {high}, {low};"
-    }
-
     pure fn exp2(x: f32 as reg32) out (result as reg32) -> f32 { "ex2.approx.ftz.f32 {result}, {x};" }
+
+    pure fn log2(x: f32 as reg32) out (result as reg32) -> f32 { "lg2.approx.ftz.f32 {result}, {x};" }
 
     pure fn rsqrt(x: f32 as reg32) out (result as reg32) -> f32 { "rsqrt.approx.ftz.f32 {result}, {x};" }
 
+    pure fn rcp(x: f32 as reg32) out (result as reg32) -> f32 { "rcp.approx.ftz.f32 {result}, {x};" }
+
+    pure fn sin(x: f32 as reg32) out (result as reg32) -> f32 { "sin.approx.ftz.f32 {result}, {x};" }
+
+    pure fn cos(x: f32 as reg32) out (result as reg32) -> f32 { "cos.approx.ftz.f32 {result}, {x};" }
+
+    pure fn tanh(x: f32 as reg32) out (result as reg32) -> f32 { "tanh.approx.f32 {result}, {x};" }
+
     pure fn fma(a: f32 as reg32, b: f32 as reg32, c: f32 as reg32) out (result as reg32) -> f32 {
         "fma.rn.f32 {result}, {a}, {b}, {c};"
-    }
-}
-
-#[inline(always)]
-pub(crate) unsafe fn mma_m16n8k16_bf16(a: [u32; 4], b: [u32; 2], c: [f32; 4]) -> [f32; 4] {
-    convergent();
-    let [mut d0, mut d1, mut d2, mut d3] = c;
-    // SAFETY: the caller vouches for the warp; registers only.
-    unsafe {
-        asm!(
-            "mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32",
-            "{{{0}, {1}, {2}, {3}}}, {{{4}, {5}, {6}, {7}}}, {{{8}, {9}}}, {{{0}, {1}, {2}, {3}}};",
-            inout(reg32) d0,
-            inout(reg32) d1,
-            inout(reg32) d2,
-            inout(reg32) d3,
-            in(reg32) a[0],
-            in(reg32) a[1],
-            in(reg32) a[2],
-            in(reg32) a[3],
-            in(reg32) b[0],
-            in(reg32) b[1],
-            options(nomem, nostack),
-        );
-    }
-    [d0, d1, d2, d3]
-}
-
-macro_rules! ldmatrix {
-    ($($function:ident: $variant:literal;)*) => {$(
-        #[inline(always)]
-        pub(crate) unsafe fn $function(row: *const u8) -> [u32; 4] {
-            convergent();
-            let (r0, r1, r2, r3): (u32, u32, u32, u32);
-            // SAFETY: the caller vouches for the warp and the address; memory is read, and taken to
-            // change.
-            unsafe {
-                asm!(
-                    "{{ .reg .u64 row;",
-                    "cvta.to.shared.u64 row, {4};",
-                    concat!(
-                        "ldmatrix.sync.aligned.m8n8.x4",
-                        $variant,
-                        ".shared.b16 {{{0}, {1}, {2}, {3}}}, [row]; }}",
-                    ),
-                    lateout(reg32) r0,
-                    lateout(reg32) r1,
-                    lateout(reg32) r2,
-                    lateout(reg32) r3,
-                    in(reg64) row,
-                    options(nostack),
-                );
-            }
-            [r0, r1, r2, r3]
-        }
-    )*};
-}
-
-ldmatrix! {
-    ldmatrix_x4: "";
-    ldmatrix_x4_trans: ".trans";
-}
-
-#[inline(always)]
-pub(crate) unsafe fn stmatrix_x4(row: *mut u8, parts: [u32; 4]) {
-    convergent();
-    // SAFETY: the caller vouches for the warp and the address; memory is taken to change.
-    unsafe {
-        asm!(
-            "{{ .reg .u64 row;",
-            "cvta.to.shared.u64 row, {0};",
-            "stmatrix.sync.aligned.m8n8.x4.shared.b16 [row], {{{1}, {2}, {3}, {4}}}; }}",
-            in(reg64) row,
-            in(reg32) parts[0],
-            in(reg32) parts[1],
-            in(reg32) parts[2],
-            in(reg32) parts[3],
-            options(nostack),
-        );
     }
 }

@@ -4,7 +4,9 @@
 //!
 //! Callers fulfil the contracts of the public functions of the same names.
 
+use std::any::TypeId;
 use std::collections::VecDeque;
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering, fence};
 
 use profiler_emulator as emulator;
@@ -33,6 +35,40 @@ pub(crate) fn sync_threads() {
     emulator::barrier(0, None);
 }
 
+/// Threads for which a predicate held, in all counts of the block that this thread took part in. The memory that
+/// they are counted in begins with all bits set, as if one were missing.
+struct Counted(u32);
+
+impl Default for Counted {
+    fn default() -> Self {
+        Self(u32::MAX)
+    }
+}
+
+pub(crate) fn sync_threads_count(predicate: u32) -> u32 {
+    // Its address tells the memory from the kernel's shared arrays.
+    static KEY: u8 = 0;
+    let counter = emulator::shared_memory((&raw const KEY).addr(), 4, 4).cast::<u32>();
+    // SAFETY: four bytes of the block's own, aligned to 4, which only this function accesses.
+    let counter = unsafe { AtomicU32::from_ptr(counter) };
+    counter.fetch_add(u32::from(predicate != 0), Ordering::Relaxed);
+    sync_threads();
+    let counted = counter.load(Ordering::Relaxed);
+    // No thread counts on before all have read.
+    sync_threads();
+    emulator::with_thread_storage(|Counted(before)| {
+        counted.wrapping_sub(std::mem::replace(before, counted))
+    })
+}
+
+pub(crate) fn sync_threads_and(predicate: u32) -> u32 {
+    u32::from(sync_threads_count(u32::from(predicate == 0)) == 0)
+}
+
+pub(crate) fn sync_threads_or(predicate: u32) -> u32 {
+    u32::from(sync_threads_count(predicate) != 0)
+}
+
 pub(crate) unsafe fn barrier_sync(id: u32, count: u32) {
     emulator::barrier(id, Some(count));
 }
@@ -49,6 +85,16 @@ pub(crate) fn device_fence() {
     fence(Ordering::AcqRel);
 }
 
+pub(crate) fn system_fence() {
+    fence(Ordering::AcqRel);
+}
+
+/// Fails the launch, as it does on a GPU.
+#[track_caller]
+pub(crate) fn trap() -> ! {
+    panic!("the kernel executed `trap`")
+}
+
 #[track_caller]
 pub(crate) fn active_mask() -> u32 {
     emulator::active_mask()
@@ -58,28 +104,63 @@ pub(crate) unsafe fn sync_warp(mask: u32) {
     let _ = emulator::warp_exchange(mask, 0);
 }
 
-/// The value of lane `from`, as 32 bits.
-fn value_of(mask: u32, value: u32, from: u32) -> u32 {
-    // The values are 32 bits wide.
-    emulator::warp_exchange(mask, u64::from(value))[from as usize] as u32
-}
-
-pub(crate) unsafe fn shuffle(mask: u32, value: u32, lane: u32) -> u32 {
-    value_of(mask, value, lane % 32)
-}
-
-pub(crate) unsafe fn shuffle_xor(mask: u32, value: u32, flip: u32) -> u32 {
-    value_of(mask, value, lane_id() ^ (flip % 32))
-}
-
-pub(crate) unsafe fn shuffle_down(mask: u32, value: u32, delta: u32) -> u32 {
+/// The value of another lane: `source_of` gives its number, and the last that this lane can read from, of its
+/// own number and the bits that tell segments apart.
+///
+/// `segments` is the instruction's operand c (PTX ISA, "shfl.sync"): the clamp in its low bits, and a mask of
+/// those bits from bit 8 on.
+fn shuffled(
+    mask: u32,
+    value: u32,
+    segments: u32,
+    source_of: impl Fn(u32, u32) -> Option<u32>,
+) -> u32 {
     let lane = lane_id();
-    let from = lane + delta % 32;
-    value_of(mask, value, if from < 32 { from } else { lane })
+    let first = lane & (segments >> 8);
+    let limit = first | (segments & !(segments >> 8) & 31);
+    let source = source_of(first, limit).unwrap_or(lane);
+    // The values are 32 bits wide.
+    emulator::warp_exchange(mask, u64::from(value))[source as usize] as u32
 }
 
-pub(crate) unsafe fn ballot(mask: u32, predicate: bool) -> u32 {
-    emulator::ballot(mask, predicate)
+pub(crate) unsafe fn shuffle(mask: u32, value: u32, lane: u32, segments: u32) -> u32 {
+    let within = lane & !(segments >> 8) & 31;
+    shuffled(mask, value, segments, |first, limit| {
+        Some(first | within).filter(|source| *source <= limit)
+    })
+}
+
+pub(crate) unsafe fn shuffle_up(mask: u32, value: u32, delta: u32, segments: u32) -> u32 {
+    let source = lane_id().checked_sub(delta % 32);
+    shuffled(mask, value, segments, |_, limit| source.filter(|source| *source >= limit))
+}
+
+pub(crate) unsafe fn shuffle_down(mask: u32, value: u32, delta: u32, segments: u32) -> u32 {
+    let source = lane_id() + delta % 32;
+    shuffled(mask, value, segments, |_, limit| Some(source).filter(|source| *source <= limit))
+}
+
+pub(crate) unsafe fn shuffle_xor(mask: u32, value: u32, flip: u32, segments: u32) -> u32 {
+    let source = lane_id() ^ (flip % 32);
+    shuffled(mask, value, segments, |_, limit| Some(source).filter(|source| *source <= limit))
+}
+
+pub(crate) unsafe fn ballot(mask: u32, predicate: u32) -> u32 {
+    emulator::ballot(mask, predicate != 0)
+}
+
+pub(crate) unsafe fn match_any(mask: u32, value: u32) -> u32 {
+    // Lanes outside the mask give 0, which is no value.
+    let own = 1 << 32 | u64::from(value);
+    let lanes = emulator::warp_exchange(mask, own);
+    (0..32).filter(|&lane| lanes[lane] == own).fold(0, |found, lane| found | 1 << lane)
+}
+
+pub(crate) unsafe fn match_all(mask: u32, value: u32) -> u32 {
+    let own = 1 << 32 | u64::from(value);
+    let lanes = emulator::warp_exchange(mask, own);
+    // A lane that has left the kernel gives 0, and does not count.
+    if lanes.iter().all(|&lane| lane == own || lane == 0) { mask } else { 0 }
 }
 
 #[track_caller]
@@ -92,6 +173,20 @@ pub type Address = *mut u8;
 
 pub(crate) fn generic_pointer(address: Address) -> *mut u8 {
     address
+}
+
+/// The address of element `index` of an array of `T`.
+pub(crate) fn element_address<T>(array: Address, index: usize) -> Address {
+    array.cast::<T>().wrapping_add(index).cast()
+}
+
+/// The array of one place in the source, for each instance of the function that the place is in. The type `P`
+/// stands for the place.
+pub(crate) fn local_array<T, const N: usize, const ALIGN: usize, P: 'static>() -> Address {
+    let mut hasher = DefaultHasher::new();
+    TypeId::of::<P>().hash(&mut hasher);
+    // Other keys are addresses of statics, with which a hash does not agree by chance.
+    emulator::shared_memory(hasher.finish() as usize, size_of::<[T; N]>(), ALIGN)
 }
 
 /// A number that one instruction moves on the GPU.
@@ -132,14 +227,6 @@ pub(crate) fn dynamic_shared() -> *mut u8 {
 pub(crate) fn dynamic_shared_bytes() -> u32 {
     // A launch is given a u32.
     emulator::dynamic_shared().1 as u32
-}
-
-pub(crate) unsafe fn atomic_add_u32(address: *mut u32, value: u32) -> u32 {
-    // SAFETY: the caller's promise is that of `from_ptr`.
-    let before = unsafe { AtomicU32::from_ptr(address) }.fetch_add(value, Ordering::Relaxed);
-    emulator::observe(address.addr());
-    emulator::publish(address.addr());
-    before
 }
 
 pub(crate) unsafe fn load_acquire_u32(address: *const u32) -> u32 {
@@ -299,102 +386,28 @@ pub(crate) unsafe fn mbarrier_invalidate(barrier: *mut u64) {
     unsafe { mbarrier_word(barrier) }.store(0, Ordering::Release);
 }
 
-fn bf16_bits(value: f32) -> u32 {
-    let bits = value.to_bits();
-    if value.is_nan() {
-        // The one NaN that `cvt` produces.
-        return 0x7fff;
-    }
-    (bits + 0x7fff + (bits >> 16 & 1)) >> 16
-}
-
-pub(crate) fn pack_bf16(low: f32, high: f32) -> u32 {
-    bf16_bits(low) | bf16_bits(high) << 16
-}
-
-fn bf16_of(word: u32, index: usize) -> f32 {
-    crate::mma::bf16_to_f32((word >> (16 * index)) as u16)
-}
-
-fn join(low: u32, high: u32) -> u64 {
-    u64::from(low) | u64::from(high) << 32
-}
-
-fn split(word: u64) -> [u32; 2] {
-    [word as u32, (word >> 32) as u32]
-}
-
-pub(crate) unsafe fn mma_m16n8k16_bf16(a: [u32; 4], b: [u32; 2], c: [f32; 4]) -> [f32; 4] {
-    let given = [join(a[0], a[1]), join(a[2], a[3]), join(b[0], b[1])];
-    let lanes = emulator::warp_exchange_words(u32::MAX, given);
-    let a_at = |row: usize, column: usize| {
-        let words = lanes[row % 8 * 4 + column % 8 / 2];
-        bf16_of(split(words[column / 8])[row / 8], column % 2)
-    };
-    let b_at = |row: usize, column: usize| {
-        let words = lanes[column * 4 + row % 8 / 2];
-        bf16_of(split(words[2])[row / 8], row % 2)
-    };
-    let lane = lane_id() as usize;
-    core::array::from_fn(|index| {
-        let (row, column) = (lane / 4 + index / 2 * 8, lane % 4 * 2 + index % 2);
-        (0..16).fold(c[index], |sum, k| a_at(row, k).mul_add(b_at(k, column), sum))
-    })
-}
-
-/// The rows that the lanes of the warp gave, 8 elements each.
-///
-/// # Safety
-///
-/// `row` is readable, 16 bytes.
-unsafe fn exchange_rows(row: *const u8) -> [[u16; 8]; 32] {
-    assert!(row.addr().is_multiple_of(16), "a row of ldmatrix at {row:?} must be aligned to 16");
-    // SAFETY: the caller's promise. The row is read before the lanes meet, since a lane that goes
-    // on may change it.
-    let words = unsafe { row.cast::<[u64; 2]>().read() };
-    emulator::warp_exchange_words(u32::MAX, words)
-        .map(|words| core::array::from_fn(|index| (words[index / 4] >> (16 * (index % 4))) as u16))
-}
-
-fn pair(low: u16, high: u16) -> u32 {
-    u32::from(low) | u32::from(high) << 16
-}
-
-pub(crate) unsafe fn ldmatrix_x4(row: *const u8) -> [u32; 4] {
-    // SAFETY: the caller's promise.
-    let rows = unsafe { exchange_rows(row) };
-    let lane = lane_id() as usize;
-    let (g, t) = (lane / 4, lane % 4);
-    core::array::from_fn(|matrix| {
-        let row = rows[matrix * 8 + g];
-        pair(row[2 * t], row[2 * t + 1])
-    })
-}
-
-pub(crate) unsafe fn ldmatrix_x4_trans(row: *const u8) -> [u32; 4] {
-    // SAFETY: the caller's promise.
-    let rows = unsafe { exchange_rows(row) };
-    let lane = lane_id() as usize;
-    let (g, t) = (lane / 4, lane % 4);
-    core::array::from_fn(|matrix| {
-        pair(rows[matrix * 8 + 2 * t][g], rows[matrix * 8 + 2 * t + 1][g])
-    })
-}
-
-pub(crate) unsafe fn stmatrix_x4(row: *mut u8, parts: [u32; 4]) {
-    assert!(row.addr().is_multiple_of(16), "a row of stmatrix at {row:?} must be aligned to 16");
-    let given = [join(parts[0], parts[1]), join(parts[2], parts[3])];
-    let lanes = emulator::warp_exchange_words(u32::MAX, given);
-    // This lane's row is row `lane % 8` of matrix `lane / 8`, which four lanes hold.
-    let lane = lane_id() as usize;
-    let (matrix, first) = (lane / 8, lane % 8 * 4);
-    let pairs: [u32; 4] = core::array::from_fn(|t| split(lanes[first + t][matrix / 2])[matrix % 2]);
-    // SAFETY: the caller gives 16 writable bytes, aligned, which only this lane writes.
-    unsafe { row.cast::<[u32; 4]>().write(pairs) };
-}
-
 pub(crate) fn exp2(x: f32) -> f32 {
     x.exp2()
+}
+
+pub(crate) fn log2(x: f32) -> f32 {
+    x.log2()
+}
+
+pub(crate) fn rcp(x: f32) -> f32 {
+    x.recip()
+}
+
+pub(crate) fn sin(x: f32) -> f32 {
+    x.sin()
+}
+
+pub(crate) fn cos(x: f32) -> f32 {
+    x.cos()
+}
+
+pub(crate) fn tanh(x: f32) -> f32 {
+    x.tanh()
 }
 
 pub(crate) fn rsqrt(x: f32) -> f32 {

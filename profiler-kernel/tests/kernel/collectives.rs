@@ -115,6 +115,68 @@ fn votes_count_the_lanes_of_the_mask() {
 }
 
 #[test]
+fn a_barrier_counts_the_threads_that_have_not_left() {
+    run(2, 70, || {
+        let rank = thread::thread_rank();
+        for round in 0..4 {
+            assert_eq!(thread::sync_threads_count(rank >= 60), 10);
+            assert!(thread::sync_threads_or(rank == 60 + round));
+            assert_eq!(thread::sync_threads_and(rank >= 10 * round), round == 0);
+        }
+        if rank < 60 {
+            return;
+        }
+        assert_eq!(thread::sync_threads_count(true), 10);
+        assert!(thread::sync_threads_and(rank >= 60));
+        assert!(!thread::sync_threads_or(rank < 60));
+    })
+    .unwrap();
+}
+
+#[test]
+fn a_lane_of_a_half_warp_shuffles_and_matches_within_it() {
+    run(1, 32, || {
+        let lane = lane_id();
+        let half = if lane < 16 { 0xffff } else { 0xffff_0000 };
+        // SAFETY: both halves name themselves, and all their lanes come to each call.
+        unsafe {
+            let below = if lane.is_multiple_of(16) { lane } else { lane - 1 };
+            assert_eq!(
+                warp::shuffle_up_width(half, u64::from(lane) << 40, 1, 16) >> 40,
+                below.into()
+            );
+            assert_eq!(warp::match_any(half, 0_u64), half);
+            assert_eq!(warp::match_any(half, lane / 4), 0xf << (lane / 4 * 4));
+            assert!(warp::match_all(half, f64::from(lane / 16)));
+        }
+    })
+    .unwrap();
+}
+
+#[test]
+fn a_lock_of_compare_and_swap_admits_one_thread_at_a_time() {
+    let (lock, sum) = (Global::new([0u64]), Global::new([0u32]));
+    run(4, 64, || {
+        // SAFETY: the lock is only used atomically, and who holds it alone uses the sum.
+        unsafe {
+            atomic::spin_until(|| atomic::atomic_cas(lock.as_mut_ptr(), 0, 1) == 0);
+            sum.set(0, sum.get(0) + thread::index_1d());
+            thread::device_fence();
+            assert_eq!(atomic::atomic_exch(lock.as_mut_ptr(), 0), 1);
+        }
+    })
+    .unwrap();
+    assert_eq!(sum.into_inner(), [(0..256).sum()]);
+}
+
+#[test]
+fn a_trap_of_the_shim_fails_the_launch() {
+    // SAFETY: it does not return.
+    let error = run(1, 1, || unsafe { profiler_kernel::shim::nvptx::trap() }).unwrap_err();
+    assert!(error.to_string().contains("`trap`"), "{error}");
+}
+
+#[test]
 fn warps_hand_over_through_named_barriers() {
     let seen = Global::new([0u64; 64]);
     run(1, 64, || {

@@ -65,6 +65,8 @@ between_branches! {
     shuffle: |value| warp::shuffle(warp::ALL_LANES, value, 5);
     /// A shuffle between pairs.
     shuffle_xor: |value| warp::shuffle_xor(warp::ALL_LANES, value, 3);
+    /// A shuffle from below.
+    shuffle_up: |value| warp::shuffle_up(warp::ALL_LANES, value, 5);
     /// A shuffle from above.
     shuffle_down: |value| warp::shuffle_down(warp::ALL_LANES, value, 5);
     /// Five shuffles.
@@ -75,6 +77,16 @@ between_branches! {
     any: |value| u32::from(warp::any(warp::ALL_LANES, value == 7));
     /// A vote on whether it is all.
     all: |value| u32::from(warp::all(warp::ALL_LANES, value == 7));
+    /// Which lanes have the same value.
+    match_any: |value| warp::match_any(warp::ALL_LANES, value / 2);
+    /// Whether all lanes have the same value.
+    match_all: |value| u32::from(warp::match_all(warp::ALL_LANES, value));
+    /// A barrier that counts.
+    sync_threads_count: |value| thread::sync_threads_count(value < 7);
+    /// A barrier that tells whether it is all.
+    sync_threads_and: |value| u32::from(thread::sync_threads_and(value < 7));
+    /// A barrier that tells whether there is one.
+    sync_threads_or: |value| u32::from(thread::sync_threads_or(value == 7));
     /// Which lanes are active.
     active_mask: |value| warp::active_mask() ^ value;
     /// A load of matrices.
@@ -83,6 +95,10 @@ between_branches! {
     ldmatrix_trans: |value| mma::ldmatrix_x4_trans(row())[0] ^ value;
     /// A product of matrices.
     matrix_product: |value| product(value);
+    /// A product of matrices of f16.
+    matrix_product_f16: |value| mma::mma_m16n8k16_f16([value; 4], [value; 2], [1.0; 4])[0].to_bits();
+    /// A product of matrices of tf32.
+    matrix_product_tf32: |value| mma::mma_m16n8k8_tf32([value; 4], [value; 2], [1.0; 4])[0].to_bits();
 
     /// [`sync_threads`] without the guard: what it prevents.
     unguarded_barrier: |value| { asm!("bar.sync 0;", options(nostack)); value };

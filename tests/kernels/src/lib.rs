@@ -35,6 +35,8 @@ pub mod buffers;
 pub mod collectives;
 #[cfg(all(target_arch = "nvptx64", feature = "declared"))]
 pub mod declared;
+#[cfg(feature = "functions")]
+pub mod functions;
 #[cfg(feature = "intrinsics")]
 pub mod intrinsics;
 #[cfg(feature = "linted")]

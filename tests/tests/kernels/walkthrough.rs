@@ -6,7 +6,7 @@ use std::process::Command;
 use std::{env, fs};
 
 /// What a page shows after each `<!-- MARK: PATH -->`: the path, and the text of the next code block.
-fn shown<'p>(page: &'p str, mark: &str) -> Vec<(&'p str, &'p str)> {
+pub(crate) fn shown<'p>(page: &'p str, mark: &str) -> Vec<(&'p str, &'p str)> {
     page.split(&format!("<!-- {mark}: "))
         .skip(1)
         .map(|section| {
@@ -23,11 +23,11 @@ fn code_block(text: &str) -> &str {
     code.split_once("```").expect("the code block ends").0
 }
 
-fn workspace() -> PathBuf {
+pub(crate) fn workspace() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("tests is in the workspace").to_owned()
 }
 
-fn page(name: &str) -> String {
+pub(crate) fn page(name: &str) -> String {
     fs::read_to_string(workspace().join(name)).unwrap_or_else(|error| panic!("{name}: {error}"))
 }
 

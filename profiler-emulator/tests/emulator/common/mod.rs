@@ -44,3 +44,25 @@ pub(crate) fn collect_both<T: Send + PartialEq + std::fmt::Debug>(
     assert_eq!(coroutines, os);
     coroutines
 }
+
+/// Set in a process that is to end.
+const ENDS: &str = "PROFILER_EMULATOR_TEST_ENDS";
+
+/// Runs a test, by its path, again in a process of its own. There it runs `ends`, which a signal ends, and gives
+/// `None`; here, what the process wrote to standard error.
+#[cfg(unix)]
+pub(crate) fn ending_of(test: &str, signal: i32, ends: impl FnOnce()) -> Option<String> {
+    if std::env::var_os(ENDS).is_some() {
+        ends();
+        return None;
+    }
+    let output = std::process::Command::new(std::env::current_exe().expect("this program"))
+        .args([test, "--exact", "--nocapture"])
+        .env(ENDS, "1")
+        .output()
+        .expect("the program starts");
+    let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
+    let ended = std::os::unix::process::ExitStatusExt::signal(&output.status);
+    assert_eq!(ended, Some(signal), "{output:?}");
+    Some(stderr)
+}
