@@ -29,7 +29,7 @@ struct Arguments {
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let Arguments { backend, out, small } = Arguments::parse();
-    // Rows begin in lines of memory, which the emulator's buffers do not by themselves.
+    // The kernel asks for arrays that begin a line of memory; the emulator aligns buffers if told to.
     let backend = Backend::choose(backend, include_ptx!("softmax"))?.with_buffer_alignment(256);
     println!("softmax runs on: {backend}");
     if let Some(reason) = backend.reason() {
