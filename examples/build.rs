@@ -21,23 +21,10 @@ use kernels::kernels;
 use profiler_build::Kernels;
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
-    for example in ["softmax", "gemm", "pipeline", "persistent", "watch"] {
+    for example in ["softmax", "gemm", "pipeline", "persistent", "watch", "hopper_gemm"] {
         kernels(Path::new(""), example).build_or_warn()?;
     }
-    hopper_gemm()?;
     // Of the host program in host_cudarc.
     Kernels::new("quickstart/kernels").build_or_warn()?;
     rust_cuda::run()
-}
-
-/// Twice: with annotations, and for comparison without.
-fn hopper_gemm() -> Result<(), Box<dyn std::error::Error>> {
-    let kernels = kernels(Path::new(""), "hopper_gemm");
-    let annotated = kernels.clone().build_or_warn()?;
-    let mut off = kernels.profile_enabled(false).name("hopper_gemm_off");
-    for (kernel, bounds) in annotated.map(|ptx| ptx.launch_bounds).unwrap_or_default() {
-        off = off.launch_bounds(kernel, bounds);
-    }
-    off.build_or_warn()?;
-    Ok(())
 }

@@ -1,5 +1,4 @@
-//! How the examples' kernels are compiled: for the build script, and for `cargo xtask gpu-bundle`,
-//! which compiles them once more without annotations.
+//! How the examples' kernels are compiled: for the build script here and for that of `lab/examples`.
 
 use std::path::Path;
 

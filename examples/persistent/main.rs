@@ -1,109 +1,73 @@
-//! A persistent kernel with a work queue: which SM did what, what fetching costs, and the tail.
+//! A persistent kernel with a work queue: which SM did what, what fetching costs, and the tail; see
+//! `docs/examples/persistent.md`.
+#![allow(clippy::print_stdout, reason = "this is a program's output")]
 
-use std::process::ExitCode;
+mod problem;
 
-use example_kernels::persistent::{AXPY, BLOCK, COPY, FACTOR, MATMUL, SUM, TILE, Task, persistent};
-use profiler_examples::{Check, Failure, Report, Run, run};
-use profiler_host::{Profiler, include_ptx, launch};
+use std::path::PathBuf;
 
-fn main() -> ExitCode {
-    run("persistent", include_ptx!("persistent"), example)
+use clap::Parser;
+use example_kernels::persistent::{BLOCK, Task, persistent};
+use problem::Problem;
+use profiler_host::{Backend, BackendChoice, Profiler, include_ptx, launch};
+
+/// Works through a queue of tasks, and shows which SM did what.
+#[derive(Parser)]
+struct Arguments {
+    /// Where the kernel runs; auto takes the GPU if there is one
+    #[arg(long, default_value = "auto", value_name = "auto|gpu|emulator")]
+    backend: BackendChoice,
+
+    /// Folder for persistent.pftrace and persistent.capture
+    #[arg(long, default_value = "target/profiles", value_name = "DIR")]
+    out: PathBuf,
+
+    /// Does less work, for sanitizers; on the emulator it always does
+    #[arg(long)]
+    small: bool,
 }
 
-fn example(run: &Run) -> Result<Report, Failure> {
-    let tasks = tasks(run.pick(32, 2_048), run.pick(8..13, 12..19));
-    let task_count = tasks.len() as u32;
-    let inputs = tasks.iter().map(|task| task.input + task.inputs()).max().unwrap_or(0);
-    let outputs = tasks.iter().map(|task| task.output + task.outputs()).max().unwrap_or(0);
-    let mut random = fastrand::Rng::with_seed(4);
-    let input_host: Vec<f32> = (0..inputs).map(|_| random.f32()).collect();
-    let words: Vec<u32> =
-        tasks.iter().flat_map(|task| [task.kind, task.count, task.input, task.output]).collect();
+fn main() -> Result<(), Box<dyn std::error::Error>> {
+    let Arguments { backend, out, small } = Arguments::parse();
+    let backend = Backend::choose(backend, include_ptx!("persistent"))?;
+    println!("persistent runs on: {backend}");
+    if let Some(reason) = backend.reason() {
+        println!("why not on the GPU: {reason}");
+    }
+    if !backend.is_gpu() {
+        println!("these are not GPU times: the emulator shows order and structure");
+    }
 
-    let backend = run.backend();
-    let (input, tasks_in) = (backend.upload(&input_host)?, backend.upload(&words)?);
-    let mut output = backend.zeroed::<f32>(outputs as usize)?;
+    let problem = Problem::new(small || !backend.is_gpu());
+    let (input, words) = (backend.upload(&problem.input)?, backend.upload(&problem.task_words())?);
+    let mut output = backend.zeroed::<f32>(problem.outputs())?;
     let mut queue = backend.zeroed::<u32>(1)?;
-    let (queue_at, output_out) = (queue.as_mut_ptr(), output.as_mut_ptr());
+    let (tasks, count) = (words.as_ptr().cast::<Task>(), problem.tasks.len() as u32);
+    let (queue_at, from, to) = (queue.as_mut_ptr(), input.as_ptr(), output.as_mut_ptr());
 
     // One block on each SM. At worst, one of them does everything: three records a task, since a
     // region with a value takes two, and one for the fetch that finds the queue empty.
-    let grid = run.sm_count();
+    let grid = backend.device_info().sm_count;
     let profiler = Profiler::builder()
-        .records_per_warp(3 * task_count + 1)
+        .records_per_warp(3 * count + 1)
         .for_grid(grid, BLOCK, 1)
         .measure_record_cost()
         .build()?;
-    let measured = run.measure_prepared(
-        &profiler,
-        || queue.write(&[0]),
-        |launcher| {
-            // SAFETY: `tasks` lays out tasks within input and output; a task is four words, and
-            // buffers are aligned to 256 bytes; the queue begins at 0; launches follow each other.
-            unsafe {
-                launch!(
-                    launcher,
-                    persistent<<<grid, BLOCK>>>(
-                        tasks_in.as_ptr().cast::<Task>(),
-                        task_count,
-                        queue_at,
-                        input.as_ptr(),
-                        output_out,
-                    )
-                )
-            }
-        },
-    )?;
+    let mut session = backend.session(&profiler)?;
+    // SAFETY: the tasks lie within input and output; a task is four words, and aligned as one; the queue
+    // begins at 0. Nothing else uses the buffers before the kernel has ended, for which `capture` waits.
+    unsafe { launch!(session, persistent<<<grid, BLOCK>>>(tasks, count, queue_at, from, to)) }?;
+    let capture = session.capture()?;
+    let trace = session.decode(&capture);
 
-    let results = output.read()?;
-    let pairs = tasks.iter().flat_map(|task| {
-        let expected = reference(task, &input_host);
-        let results = &results[task.output as usize..][..task.outputs() as usize];
-        results.iter().copied().map(f64::from).zip(expected).collect::<Vec<_>>()
-    });
-    Ok(Report { measured, checks: vec![Check::relative("numbers", pairs, 5e-5)] })
-}
+    problem.check(&output.read()?);
+    println!("result: correct\n\n{}\n", trace.stats());
 
-/// Tasks of all kinds, as many of each size: 2 to the power of `sizes`, or up to twice that many
-/// numbers; products grow alike. The largest come last, which is the worst order: an SM that takes one of them at the end works alone.
-fn tasks(count: u32, sizes: std::ops::Range<u32>) -> Vec<Task> {
-    let mut random = fastrand::Rng::with_seed(3);
-    let steps = sizes.end - sizes.start;
-    let mut output = 0;
-    let task = |number: u32| {
-        let size = sizes.start + number * steps / count;
-        let kind = number % 4;
-        let count = match kind {
-            MATMUL => TILE << (size - sizes.start),
-            _ => (1 << size) + random.u32(..1 << size),
-        };
-        let mut task = Task { kind, count, input: 0, output };
-        // Inputs may overlap: they begin anywhere in a stretch that fits the caches.
-        task.input = random.u32(..1 << sizes.end);
-        output += task.outputs();
-        task
-    };
-    (0..count).map(task).collect()
-}
-
-/// What a task writes, in double precision.
-fn reference(task: &Task, input: &[f32]) -> Vec<f64> {
-    let count = task.count as usize;
-    let input = &input[task.input as usize..][..task.inputs() as usize];
-    let number = |index: usize| f64::from(input[index]);
-    match task.kind {
-        COPY => (0..count).map(number).collect(),
-        AXPY => (0..count).map(|i| f64::from(FACTOR) * number(i) + number(count + i)).collect(),
-        SUM => vec![(0..count).map(number).sum()],
-        _ => {
-            let tile = TILE as usize;
-            let second = count * tile;
-            let element = |row: usize, column: usize| -> f64 {
-                (0..count)
-                    .map(|i| number(i * tile + row) * number(second + i * tile + column))
-                    .sum()
-            };
-            (0..tile * tile).map(|index| element(index / tile, index % tile)).collect()
-        }
-    }
+    std::fs::create_dir_all(&out)?;
+    let file = |ending| out.join("persistent").with_extension(ending);
+    trace.write_perfetto(file("pftrace"))?;
+    capture.write(file("capture"))?;
+    println!("open at https://ui.perfetto.dev: {}", file("pftrace").display());
+    println!("for the command `profiler`: {}", file("capture").display());
+    Ok(())
 }

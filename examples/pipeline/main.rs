@@ -1,53 +1,68 @@
 //! Producer warps copy tiles, consumer warps compute on them, and arrows show who waited for whom;
 //! see `docs/examples/pipeline.md`.
+#![allow(clippy::print_stdout, reason = "this is a program's output")]
 
-use std::process::ExitCode;
+mod problem;
 
-use example_kernels::pipeline::{BLOCK, COLUMNS, Chunk, ROWS, pipeline, terms_of};
-use profiler_examples::{Check, Failure, Report, Run, run};
-use profiler_host::{Profiler, include_ptx, launch};
+use std::path::PathBuf;
 
-/// Terms of the first half of the tiles, which wait for copies, and of the second, whose copies
-/// wait for sums.
-const TERMS: [u32; 2] = [2, 256];
-/// The most that a sum may differ from the closed form, relative to it: a few roundings in f32.
-const ERROR_MAX: f64 = 1e-5;
+use clap::Parser;
+use example_kernels::pipeline::{BLOCK, Chunk, pipeline};
+use problem::{Problem, TERMS};
+use profiler_host::{Backend, BackendChoice, Profiler, include_ptx, launch};
 
-fn main() -> ExitCode {
-    run("pipeline", include_ptx!("pipeline"), example)
+/// Hands tiles from producer warps to consumer warps, and shows who waited for whom.
+#[derive(Parser)]
+struct Arguments {
+    /// Where the kernel runs; auto takes the GPU if there is one
+    #[arg(long, default_value = "auto", value_name = "auto|gpu|emulator")]
+    backend: BackendChoice,
+
+    /// Folder for pipeline.pftrace and pipeline.capture
+    #[arg(long, default_value = "target/profiles", value_name = "DIR")]
+    out: PathBuf,
+
+    /// Does less work, for sanitizers; on the emulator it always does
+    #[arg(long)]
+    small: bool,
 }
 
-fn example(run: &Run) -> Result<Report, Failure> {
+fn main() -> Result<(), Box<dyn std::error::Error>> {
+    let Arguments { backend, out, small } = Arguments::parse();
+    let backend = Backend::choose(backend, include_ptx!("pipeline"))?;
+    println!("pipeline runs on: {backend}");
+    if let Some(reason) = backend.reason() {
+        println!("why not on the GPU: {reason}");
+    }
+    if !backend.is_gpu() {
+        println!("these are not GPU times: the emulator shows order and structure");
+    }
+
     // One block on each SM.
-    let blocks = run.sm_count();
-    let tiles = blocks * run.pick(12, 64);
-    let rows = (tiles * ROWS) as usize;
-    let elements = random(rows * COLUMNS as usize);
-    let input = run.backend().upload(&elements)?;
-    let mut output = run.backend().zeroed::<f32>(rows)?;
-    let (from, to) = (input.as_ptr().cast::<Chunk>(), output.as_mut_ptr());
+    let blocks = backend.device_info().sm_count;
+    let problem = Problem::new(small || !backend.is_gpu(), blocks);
+    let tiles = problem.tiles;
+    let input = backend.upload(&problem.input)?;
+    let mut sums = backend.zeroed::<f32>(problem.rows())?;
+    let (from, to) = (input.as_ptr().cast::<Chunk>(), sums.as_mut_ptr());
+
     let profiler = Profiler::builder().build()?;
-    let measured = run.measure(&profiler, |launcher| {
-        let [early, late] = TERMS;
-        // SAFETY: the buffers hold this many tiles and rows, and are aligned to 256 bytes.
-        unsafe { launch!(launcher, pipeline<<<blocks, BLOCK>>>(from, to, tiles, early, late)) }
-    })?;
-    let sums = output.read()?;
-    let references = elements.chunks_exact(COLUMNS as usize).enumerate().map(|(row, elements)| {
-        let terms = terms_of(row as u32 / ROWS, tiles, TERMS);
-        elements.iter().map(|&x| power_sum(x.into(), terms)).sum::<f64>()
-    });
-    let pairs = sums.iter().copied().map(f64::from).zip(references);
-    Ok(Report { measured, checks: vec![Check::relative("sums of rows", pairs, ERROR_MAX)] })
-}
+    let mut session = backend.session(&profiler)?;
+    let [early, late] = TERMS;
+    // SAFETY: the buffers hold this many tiles and rows, and are aligned to 256 bytes as their lengths are
+    // multiples of it. Nothing else uses them before the kernel has ended, for which `capture` waits.
+    unsafe { launch!(session, pipeline<<<blocks, BLOCK>>>(from, to, tiles, early, late)) }?;
+    let capture = session.capture()?;
+    let trace = session.decode(&capture);
 
-/// The closed form of 1 + x + x^2 + .. , `terms` terms.
-fn power_sum(x: f64, terms: u32) -> f64 {
-    (1.0 - x.powf(f64::from(terms))) / (1.0 - x)
-}
+    problem.check(&sums.read()?);
+    println!("result: correct\n\n{}\n", trace.stats());
 
-/// `count` numbers from -0.75 to 0.75, the same in every run.
-fn random(count: usize) -> Vec<f32> {
-    let mut random = fastrand::Rng::with_seed(1);
-    std::iter::repeat_with(|| 1.5 * random.f32() - 0.75).take(count).collect()
+    std::fs::create_dir_all(&out)?;
+    let file = |ending| out.join("pipeline").with_extension(ending);
+    trace.write_perfetto(file("pftrace"))?;
+    capture.write(file("capture"))?;
+    println!("open at https://ui.perfetto.dev: {}", file("pftrace").display());
+    println!("for the command `profiler`: {}", file("capture").display());
+    Ok(())
 }

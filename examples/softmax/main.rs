@@ -1,70 +1,79 @@
-//! Softmax over rows of unequal length: divergence, load imbalance, a branch without lane 0.
+//! Softmax over rows of unequal length: divergence, load imbalance, a branch without lane 0; see
+//! `docs/examples/softmax.md`.
+#![allow(clippy::print_stdout, reason = "this is a program's output")]
 
-use std::process::ExitCode;
+mod problem;
 
-use example_kernels::softmax::{BLOCK, BLOCKS_PER_SM, SHORT, softmax};
-use profiler_examples::{Check, Failure, Report, Run, run};
-use profiler_host::{Profiler, include_ptx, launch};
+use std::path::PathBuf;
 
-/// Of so many rows, one is long.
-const ROWS_PER_LONG_ROW: u32 = 8;
+use clap::Parser;
+use example_kernels::softmax::{BLOCK, BLOCKS_PER_SM, softmax};
+use problem::Problem;
+use profiler_host::{Backend, BackendChoice, Profiler, Session, include_ptx, launch};
 
-fn main() -> ExitCode {
-    run("softmax", include_ptx!("softmax"), example)
+/// Computes the softmax of rows of unequal length, and shows where the time goes.
+#[derive(Parser)]
+struct Arguments {
+    /// Where the kernel runs; auto takes the GPU if there is one
+    #[arg(long, default_value = "auto", value_name = "auto|gpu|emulator")]
+    backend: BackendChoice,
+
+    /// Folder for softmax.pftrace and softmax.capture
+    #[arg(long, default_value = "target/profiles", value_name = "DIR")]
+    out: PathBuf,
+
+    /// Does less work, for sanitizers; on the emulator it always does
+    #[arg(long)]
+    small: bool,
 }
 
-fn example(run: &Run) -> Result<Report, Failure> {
-    let rows = run.pick(96, 32_768);
-    let longest = run.pick(4_096.0, 65_536.0);
-    let grid = run.pick(1, BLOCKS_PER_SM) * run.sm_count();
-    let mut random = fastrand::Rng::with_seed(2);
-    let mut offsets = vec![0];
-    let mut end = 0;
-    for _ in 0..rows {
-        end += if random.u32(..ROWS_PER_LONG_ROW) == 0 {
-            // As many rows between 1000 and 2000 as between 2000 and 4000.
-            (f64::from(SHORT) * (longest / f64::from(SHORT)).powf(random.f64())) as u32 + 1
-        } else {
-            random.u32(0..=SHORT)
-        };
-        offsets.push(end);
+fn main() -> Result<(), Box<dyn std::error::Error>> {
+    let Arguments { backend, out, small } = Arguments::parse();
+    // The kernel asks for arrays that begin a line of memory; the emulator aligns buffers if told to.
+    let backend = Backend::choose(backend, include_ptx!("softmax"))?.with_buffer_alignment(256);
+    println!("softmax runs on: {backend}");
+    if let Some(reason) = backend.reason() {
+        println!("why not on the GPU: {reason}");
     }
-    let input_host: Vec<f32> = (0..end).map(|_| random.f32() * 16.0 - 8.0).collect();
+    if !backend.is_gpu() {
+        println!("these are not GPU times: the emulator shows order and structure");
+    }
 
-    let backend = run.backend();
-    let (input, offsets_in) = (backend.upload(&input_host)?, backend.upload(&offsets)?);
-    let mut output = backend.zeroed::<f32>(input_host.len())?;
-    let (input_in, output_out) = (input.as_ptr(), output.as_mut_ptr());
-    let offsets_in = offsets_in.as_ptr();
+    let small = small || !backend.is_gpu();
+    let problem = Problem::new(small);
+    let rows = problem.rows();
+    let grid = if small { 1 } else { BLOCKS_PER_SM } * backend.device_info().sm_count;
+    let input = backend.upload(&problem.input)?;
+    let offsets = backend.upload(&problem.offsets)?;
+    let mut output = backend.zeroed::<f32>(problem.input.len())?;
+    let (from, at, to) = (input.as_ptr(), offsets.as_ptr(), output.as_mut_ptr());
+    let launch = |session: &mut Session<'_>| {
+        // SAFETY: there are rows + 1 offsets, which rise to the length of input and output; buffers are
+        // aligned to 256 bytes. Nothing else uses them before the kernel has ended, for which `capture`
+        // waits.
+        unsafe { launch!(session, softmax<<<grid, BLOCK>>>(from, to, at, rows)) }
+    };
 
-    // How much a warp records depends on its rows: a first run that only counts finds it out.
-    let profiler =
-        Profiler::builder().measure_record_cost().build()?.infer_capacity(|counting| {
-            let mut session = backend.session(counting)?;
-            // SAFETY: as below.
-            unsafe {
-                launch!(session, softmax<<<grid, BLOCK>>>(input_in, output_out, offsets_in, rows))
-            }?;
-            session.capture()
-        })?;
-    let measured = run.measure(&profiler, |launcher| {
-        // SAFETY: there are rows + 1 offsets, which rise to the length of input and output; buffers
-        // are aligned to 256 bytes; launches follow each other.
-        unsafe {
-            launch!(launcher, softmax<<<grid, BLOCK>>>(input_in, output_out, offsets_in, rows))
-        }
+    // How much a warp records depends on its rows: a first run, which only counts, finds it out.
+    let profiler = Profiler::builder().measure_record_cost().build()?;
+    let profiler = profiler.infer_capacity(|counting| {
+        let mut session = backend.session(counting)?;
+        launch(&mut session)?;
+        session.capture()
     })?;
+    let mut session = backend.session(&profiler)?;
+    launch(&mut session)?;
+    let capture = session.capture()?;
+    let trace = session.decode(&capture);
 
-    let expected =
-        offsets.windows(2).flat_map(|row| reference(&input_host[row[0] as usize..row[1] as usize]));
-    let pairs = output.read()?.into_iter().map(f64::from).zip(expected);
-    Ok(Report { measured, checks: vec![Check::relative("elements", pairs, 1e-5)] })
-}
+    problem.check(&output.read()?);
+    println!("result: correct\n\n{}\n", trace.stats());
 
-/// The softmax of one row in double precision.
-fn reference(row: &[f32]) -> Vec<f64> {
-    let maximum = row.iter().copied().fold(f32::MIN, f32::max);
-    let powers: Vec<f64> = row.iter().map(|&x| (f64::from(x) - f64::from(maximum)).exp()).collect();
-    let sum: f64 = powers.iter().sum();
-    powers.into_iter().map(|power| power / sum).collect()
+    std::fs::create_dir_all(&out)?;
+    let file = |ending| out.join("softmax").with_extension(ending);
+    trace.write_perfetto(file("pftrace"))?;
+    capture.write(file("capture"))?;
+    println!("open at https://ui.perfetto.dev: {}", file("pftrace").display());
+    println!("for the command `profiler`: {}", file("capture").display());
+    Ok(())
 }

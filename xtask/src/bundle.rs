@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use serde_json::Value;
 
 use crate::command::Run;
-use crate::{Error, cargo, root, target, tools, unannotated};
+use crate::{Error, cargo, root, target, tools};
 
 /// The package whose examples are bundled.
 pub const PACKAGE: &str = "profiler-examples";
@@ -86,9 +86,6 @@ pub fn make() -> Result<(), Error> {
             );
         }
     }
-    unannotated::make(&wanted, &bundle.join("ptx/unannotated"))?;
-    // What an example is compared with; run.sh runs it where Python has what it needs.
-    std::fs::copy(root().join("examples/hopper_gemm/cublas.py"), bundle.join("cublas.py"))?;
     std::fs::write(bundle.join("run.sh"), include_str!("run.sh"))?;
     Run::new("chmod").arg("755").arg(bundle.join("run.sh")).run()?;
     std::fs::write(bundle.join("VERSION"), version()?)?;

@@ -10,7 +10,6 @@
 pub mod bundle;
 pub mod command;
 pub mod tools;
-mod unannotated;
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;

@@ -3,14 +3,11 @@
 #
 #   run.sh [--sanitize] OUT_DIR
 #
-# Examples run at their full size, and beside the same kernels without annotations (--unannotated),
-# which shows in their log what annotations cost while nothing records.
-# Where Python has PyTorch, cuBLAS computes the product of hopper_gemm beside it (OUT_DIR/cublas).
 # Each runs in OUT_DIR/NAME, where it leaves its log, and an example its traces. With --sanitize each
-# runs once more under compute-sanitizer's memcheck and racecheck: examples at their small size, with
-# room for all records and with a tenth of it, tests without those that assert times. The cases of
-# tests/abuse run in processes of their own, several at once, with --sanitize under initcheck and
-# synccheck too; OUT_DIR/abuse has a log of each, and abuse.jsonl, their summary.
+# runs once more under compute-sanitizer's memcheck and racecheck: examples with --small, tests without
+# those that assert times. The cases of tests/abuse run in processes of their own, several at once, with
+# --sanitize under initcheck and synccheck too; OUT_DIR/abuse has a log of each, and abuse.jsonl, their
+# summary.
 # LIMIT is the time that one run may take (default 120s), ABUSE_LIMIT that of all abuse (default
 # 540s). The exit status is 1 if any run failed.
 set -u
@@ -66,18 +63,13 @@ fi
 run quickstart "$bundle/quickstart" --backend gpu --out .
 for program in "$bundle"/bin/*; do
     name=$(basename "$program")
-    arguments=(--backend gpu --size full --out .)
-    if [ -e "$bundle/ptx/unannotated/$name.ptx" ]; then
-        arguments+=(--unannotated "$bundle/ptx/unannotated/$name.ptx")
-    fi
-    run "$name" "$program" "${arguments[@]}"
+    run "$name" "$program" --backend gpu --out .
+    # A small product must be exact, a large one cannot be.
+    run "$name.small" "$program" --backend gpu --out . --small
 done
 for program in "$bundle"/hosts/*; do
     run "$(basename "$program")" "$program" .
 done
-if python3 -c 'import torch' 2>/dev/null; then
-    run cublas python3 "$bundle/cublas.py"
-fi
 for name in gpu gpu_failure; do
     run "test.$name" "$bundle/tests/$name" --ignored --test-threads=1
 done
@@ -95,9 +87,7 @@ if [ $sanitize = yes ]; then
         for program in "$bundle"/bin/*; do
             for tool in memcheck racecheck; do
                 run "$(basename "$program").$tool" compute-sanitizer --tool "$tool" \
-                    --error-exitcode 9 "$program" --backend gpu --size small --out .
-                run "$(basename "$program").squeezed.$tool" compute-sanitizer --tool "$tool" \
-                    --error-exitcode 9 "$program" --backend gpu --size small --out . --squeeze 10
+                    --error-exitcode 9 "$program" --backend gpu --out . --small
             done
         done
         # Kernels of known length last too long under a tool, and `launches_wait_for_no_kernel` never ends:

@@ -4,7 +4,6 @@ use std::path::Path;
 use std::process::{Command, Output};
 
 use profiler_host::trace::{Capture, decode};
-use serde_json::Value;
 
 fn run(name: &str, arguments: &[&str]) -> Output {
     let test = std::env::current_exe().expect("the test's own program");
@@ -25,27 +24,14 @@ fn check(name: &str) -> String {
     assert!(printed.contains("these are not GPU times"), "{printed}");
     assert!(printed.contains("result: correct"), "{printed}");
 
-    let summary = printed.lines().last().and_then(|line| line.strip_prefix("summary: "));
-    let summary: Value = serde_json::from_str(summary.expect("the last line")).expect("JSON");
-    assert_eq!(summary["example"], name);
-    assert_eq!(summary["backend"], "emulator");
-    assert_eq!(summary["result"], "correct");
-    assert_eq!(summary["lost"], 0, "by default nothing is lost");
-    assert!(summary["recorded"].as_u64() > Some(0), "{summary}");
-    for overhead in ["overhead", "annotations_overhead"] {
-        assert_eq!(summary.get(overhead), Some(&Value::Null), "only a GPU is timed");
-    }
-
-    let json = std::fs::read_to_string(out.join(format!("{name}.json"))).expect("written");
-    let timeline: Value = serde_json::from_str(&json).expect("JSON");
-    let events = timeline["traceEvents"].as_array().expect("a list of events");
-    assert!(!events.is_empty());
-    let perfetto = std::fs::metadata(out.join(format!("{name}.pftrace"))).expect("written");
+    let perfetto = std::fs::metadata(out.join(name).with_extension("pftrace")).expect("written");
     assert!(perfetto.len() > 0);
-    let capture = Capture::read(out.join(format!("{name}.capture")));
+    let capture = Capture::read(out.join(name).with_extension("capture"));
     let (capture, damage) = capture.expect("written");
     assert_eq!(damage, []);
-    assert_eq!(decode(&capture).recorded(), summary["recorded"].as_u64().expect("a count"));
+    let trace = decode(&capture);
+    assert!(trace.recorded() > 0);
+    assert_eq!(trace.lost(), 0);
     printed
 }
 
@@ -78,28 +64,17 @@ fn persistent() {
 }
 
 #[test]
-fn help_names_the_options_and_an_example() {
+fn help_names_the_options() {
     let output = run("softmax", &["--help"]);
     let help = String::from_utf8(output.stdout).expect("text");
-    for part in ["--backend", "--out", "--size", "small on the emulator", "cargo run --release"] {
+    for part in ["Usage: softmax", "--backend <auto|gpu|emulator>", "--out", "--small"] {
         assert!(help.contains(part), "{part} is missing in: {help}");
     }
 }
 
 #[test]
-fn a_build_without_annotations_needs_a_gpu() {
-    let reason = "compares two builds for the GPU, and this runs on the emulator";
-    for name in ["softmax", "watch"] {
-        let output = run(name, &["--backend", "emulator", "--unannotated", "other.ptx"]);
-        assert!(!output.status.success(), "{name}");
-        let errors = String::from_utf8_lossy(&output.stderr);
-        assert!(errors.contains(reason), "{name}: {errors}");
-    }
-}
-
-#[test]
 fn a_wrong_argument_fails() {
-    let output = run("softmax", &["--size", "medium"]);
+    let output = run("softmax", &["--backend", "cpu"]);
     assert!(!output.status.success());
-    assert!(String::from_utf8_lossy(&output.stderr).contains("small, full"));
+    assert!(String::from_utf8_lossy(&output.stderr).contains("unknown back end `cpu`"));
 }

@@ -29,6 +29,9 @@ Commands:
   gpu-agreement
               Collect in target/gpu-agreement the program that runs random programs on the GPU and
               on the emulator: `run.sh OUT_DIR [SECONDS [SEED]]` there
+  gpu-examples
+              Collect in target/gpu-examples the program that measures what annotations and recording
+              cost the examples: `run.sh OUT_DIR [EXAMPLE..]` there
   cost-table  Write the table of RESULTS_JSONL, which gpu-bench made, into README.md and
               lab/measurements/record-cost.md, with the picture docs/images/record-cost.svg
   fuzz        Fuzz TARGET for SECONDS, from its corpus in lab/fuzz/corpus, and keep what it found
@@ -68,6 +71,7 @@ fn run(command: &str, rest: &[String]) -> Result<(), Error> {
         "gpu-bench" => program::BENCH.make(),
         "gpu-combinations" => program::COMBINATIONS.make(),
         "gpu-agreement" => program::AGREEMENT.make(),
+        "gpu-examples" => program::EXAMPLES.make(),
         "cost-table" => cost_table::table(rest),
         "fuzz" => fuzz::run(rest),
         "sanitize" => sanitize::run(rest),

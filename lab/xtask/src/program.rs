@@ -80,6 +80,19 @@ pub(crate) const AGREEMENT: Program = Program {
     bytes_max: 60 << 20,
 };
 
+/// What annotations and recording cost the examples. Both builds of their kernels are in the program.
+pub(crate) const EXAMPLES: Program = Program {
+    package: "lab-examples",
+    feature: None,
+    binary: "example-costs",
+    ptx: "hopper_gemm_off.ptx",
+    folder: "examples",
+    scripts: &["run.sh", "cublas.py"],
+    usage: "run.sh OUT_DIR [EXAMPLE..]",
+    bundle: "gpu-examples",
+    bytes_max: 60 << 20,
+};
+
 impl Program {
     /// Builds, and fills the bundle's folder.
     pub(crate) fn make(&self) -> Result<(), Error> {

@@ -74,7 +74,7 @@ for sanitizer in "$@"; do
             truth full --idle 1 latency cross-check frequency boost density idle long
             ;;
         record-cost) LIMIT=300s run "$sanitizer" record-cost --quick --schemes default,grid-atomic ;;
-        *) run "$sanitizer" "$name" --backend gpu --size small --out . ;;
+        *) run "$sanitizer" "$name" --backend gpu --out . --small ;;
         esac
     done
 done
