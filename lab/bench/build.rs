@@ -3,7 +3,9 @@
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let kernels = profiler_build::Kernels::new("kernels").name("bench_kernels");
     let hosted = kernels.clone().name("bench_hosted_kernels").feature("host-buffer");
-    let mut modules = vec![kernels.clone(), hosted];
+    // What `profiler-ptx` rewrites.
+    let plain = kernels.clone().name("bench_plain_kernels").feature("plain").profile_enabled(false);
+    let mut modules = vec![kernels.clone(), hosted, plain];
     if cfg!(feature = "combinations") {
         let combinations = kernels.name("bench_combinations").feature("combinations");
         let hosted = combinations.clone().name("bench_hosted_combinations").feature("host-buffer");

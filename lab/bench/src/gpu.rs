@@ -110,6 +110,7 @@ impl Gpu {
         let mut others = Vec::new();
         for (kernels, ptx) in [
             (Kernels::Hosted, crate::HOSTED_PTX),
+            (Kernels::Rewritten, crate::rewritten()),
             (Kernels::Combinations, crate::COMBINATIONS_PTX),
             (Kernels::HostedCombinations, crate::HOSTED_COMBINATIONS_PTX),
         ] {

@@ -28,6 +28,8 @@ pub enum Kernels {
     Common,
     /// Those whose records go to memory of the host.
     Hosted,
+    /// Those into which `profiler-ptx` has put what records.
+    Rewritten,
     /// Those of every strategy with every clock and every kind of record.
     Combinations,
     /// The same whose records go to memory of the host.
@@ -219,6 +221,7 @@ pub const SCHEMES: &[Scheme] = &[
     // The profiler's own.
     nothing("idle", "default"),
     first("default", "default", Recorders::Warp),
+    Scheme { kernels: Kernels::Rewritten, ..first("rewritten", "rewritten", Recorders::Warp) },
     last("default-keep-last", "default", Recorders::Warp),
     first("globaltimer", "globaltimer", Recorders::Warp),
     last("globaltimer-keep-last", "globaltimer", Recorders::Warp),

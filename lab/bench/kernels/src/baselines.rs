@@ -4,11 +4,13 @@ use profiler_device::hardware::clock64;
 
 use crate::template::{Buffer, Form, HighHalves, kernels};
 
-/// Nothing at all.
-pub(crate) struct Unannotated;
+/// Nothing at all. If it is `MARKED`, `profiler-ptx` puts in what records.
+pub(crate) struct Unannotated<const MARKED: bool>;
 
-impl Form for Unannotated {
+impl<const MARKED: bool> Form for Unannotated<MARKED> {
     type Start = ();
+
+    const IS_MARKED: bool = MARKED;
 
     #[inline(always)]
     fn new(_buffer: Buffer) -> Self {
@@ -50,6 +52,7 @@ impl Form for Floor {
 }
 
 kernels! {
-    unannotated => |buffer| Unannotated::new(buffer);
+    unannotated => |buffer| Unannotated::<false>::new(buffer);
+    rewritten => |buffer| Unannotated::<true>::new(buffer);
     floor => |buffer| Floor::new(buffer);
 }

@@ -12,19 +12,25 @@ pub mod format;
 
 #[cfg(all(target_arch = "nvptx64", not(any(feature = "host-buffer", feature = "combinations"))))]
 mod baselines;
-#[cfg(all(target_arch = "nvptx64", not(any(feature = "host-buffer", feature = "combinations"))))]
+#[cfg(all(
+    target_arch = "nvptx64",
+    not(any(feature = "host-buffer", feature = "combinations", feature = "plain"))
+))]
 mod launch;
-#[cfg(target_arch = "nvptx64")]
+#[cfg(all(target_arch = "nvptx64", not(feature = "plain")))]
 #[cfg_attr(
     all(feature = "host-buffer", not(feature = "combinations")),
     allow(dead_code, unused_macros, reason = "it is for all kernels")
 )]
 mod ours;
-#[cfg(all(target_arch = "nvptx64", not(any(feature = "host-buffer", feature = "combinations"))))]
+#[cfg(all(
+    target_arch = "nvptx64",
+    not(any(feature = "host-buffer", feature = "combinations", feature = "plain"))
+))]
 mod peers;
 #[cfg(target_arch = "nvptx64")]
 #[cfg_attr(
-    any(feature = "host-buffer", feature = "combinations"),
+    any(feature = "host-buffer", feature = "combinations", feature = "plain"),
     allow(dead_code, unused_macros, unused_imports, reason = "as above")
 )]
 mod template;

@@ -25,6 +25,9 @@ use crate::WARP;
 
 /// A way to record regions.
 pub(crate) trait Scheme {
+    /// Whether bodies that are recorded have instructions of their own, by which `profiler-ptx` finds them.
+    const IS_MARKED: bool = false;
+
     /// Runs `body`, which gives the number that it worked out, as the recorded region with this
     /// number, from 1.
     fn region<const NUMBER: u32>(&mut self, body: impl FnOnce() -> f32);
@@ -43,6 +46,9 @@ pub(crate) trait Scheme {
 pub(crate) trait Form {
     /// What is known from a region's begin to its end.
     type Start;
+
+    /// See [`Scheme::IS_MARKED`].
+    const IS_MARKED: bool = false;
 
     /// The form in a buffer, which its writes then go to.
     fn new(buffer: Buffer) -> Self;
@@ -64,6 +70,8 @@ pub(crate) trait Form {
 }
 
 impl<F: Form> Scheme for F {
+    const IS_MARKED: bool = F::IS_MARKED;
+
     #[inline(always)]
     fn region<const NUMBER: u32>(&mut self, body: impl FnOnce() -> f32) {
         let start = self.begin::<NUMBER>();
@@ -154,21 +162,27 @@ pub(crate) fn opaque_increment(mut value: u32) -> u32 {
 }
 
 macro_rules! fma {
-    (1) => {
-        "fma.rn.f32 {x}, {x}, 0fC0000000, {x};\n"
+    ($op:literal 1) => {
+        concat!($op, " {x}, {x}, 0fC0000000, {x};\n")
     };
-    (8) => {
-        concat!(fma!(1), fma!(1), fma!(1), fma!(1), fma!(1), fma!(1), fma!(1), fma!(1))
+    ($op:literal 8) => {
+        concat!(
+            fma!($op 1), fma!($op 1), fma!($op 1), fma!($op 1),
+            fma!($op 1), fma!($op 1), fma!($op 1), fma!($op 1)
+        )
     };
-    (64) => {
-        concat!(fma!(8), fma!(8), fma!(8), fma!(8), fma!(8), fma!(8), fma!(8), fma!(8))
+    ($op:literal 64) => {
+        concat!(
+            fma!($op 8), fma!($op 8), fma!($op 8), fma!($op 8),
+            fma!($op 8), fma!($op 8), fma!($op 8), fma!($op 8)
+        )
     };
-    (128) => {
-        concat!(fma!(64), fma!(64))
+    ($op:literal 128) => {
+        concat!(fma!($op 64), fma!($op 64))
     };
-    ($count:tt of $x:ident) => {
+    ($op:literal $count:tt of $x:ident) => {
         // SAFETY: arithmetic on a register. Not `nomem`: it stays between the stamps.
-        unsafe { asm!(fma!($count), x = inout(reg32) * $x, options(nostack, preserves_flags)) }
+        unsafe { asm!(fma!($op $count), x = inout(reg32) * $x, options(nostack, preserves_flags)) }
     };
 }
 
@@ -177,17 +191,36 @@ macro_rules! fma {
 fn work<const N: u32>(x: &mut f32) {
     const { assert!(N == 1 || N == 8 || N == 128, "no body has so many FMAs") };
     match N {
-        1 => fma!(1 of x),
-        8 => fma!(8 of x),
-        _ => fma!(128 of x),
+        1 => fma!("fma.rn.f32" 1 of x),
+        8 => fma!("fma.rn.f32" 8 of x),
+        _ => fma!("fma.rn.f32" 128 of x),
+    }
+}
+
+/// The same by instructions that only the body with this number has, from 1.
+#[inline(always)]
+fn marked_work<const N: u32, const NUMBER: u32>(x: &mut f32) {
+    match (N, NUMBER) {
+        (8, 1) => fma!("fma.rn.ftz.f32" 8 of x),
+        (8, 2) => fma!("fma.rz.ftz.f32" 8 of x),
+        (8, 3) => fma!("fma.rm.ftz.f32" 8 of x),
+        (8, _) => fma!("fma.rp.ftz.f32" 8 of x),
+        (_, 1) => fma!("fma.rn.ftz.f32" 128 of x),
+        (_, 2) => fma!("fma.rz.ftz.f32" 128 of x),
+        (_, 3) => fma!("fma.rm.ftz.f32" 128 of x),
+        _ => fma!("fma.rp.ftz.f32" 128 of x),
     }
 }
 
 #[inline(always)]
-fn body<const N: u32, const E: u32, const NUMBER: u32>(scheme: &mut impl Scheme, x: &mut f32) {
+fn body<const N: u32, const E: u32, const NUMBER: u32, S: Scheme>(scheme: &mut S, x: &mut f32) {
     if NUMBER <= E {
         scheme.region::<NUMBER>(|| {
-            work::<N>(x);
+            if S::IS_MARKED {
+                marked_work::<N, NUMBER>(x);
+            } else {
+                work::<N>(x);
+            }
             *x
         });
     } else {
@@ -216,10 +249,10 @@ pub(crate) unsafe fn measure<const N: u32, const E: u32>(
     while done < iterations {
         done = opaque_increment(done);
         work::<8>(&mut x);
-        body::<N, E, 1>(&mut scheme, &mut x);
-        body::<N, E, 2>(&mut scheme, &mut x);
-        body::<N, E, 3>(&mut scheme, &mut x);
-        body::<N, E, 4>(&mut scheme, &mut x);
+        body::<N, E, 1, _>(&mut scheme, &mut x);
+        body::<N, E, 2, _>(&mut scheme, &mut x);
+        body::<N, E, 3, _>(&mut scheme, &mut x);
+        body::<N, E, 4, _>(&mut scheme, &mut x);
         work::<8>(&mut x);
     }
     let elapsed = clock64() - begin;
