@@ -36,6 +36,16 @@ fn run(ptx: &'static str, profiler: Profiler) -> (Vec<u32>, Trace) {
 }
 
 #[test]
+fn what_is_not_chosen_stays_byte_for_byte() {
+    // Without a compiler for the GPU there is no PTX.
+    if let Some(ptx) = PLAIN {
+        let mut options = Options::default();
+        options.kernels = vec!["none of them".to_owned()];
+        assert_eq!(instrument(ptx, &options).expect("it is PTX").text, ptx);
+    }
+}
+
+#[test]
 #[ignore = "needs an NVIDIA GPU"]
 fn a_rewritten_kernel_records_its_waits_and_loops() {
     let (ptx, names) = rewritten();
