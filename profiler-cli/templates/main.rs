@@ -12,7 +12,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     // Eight warps a block, one row each.
     let (grid, block) = (rows / 8, 256);
 
-    let profiler = Profiler::builder().for_grid(grid, block, 1)?.build();
+    let profiler = Profiler::builder().for_grid(grid, block, 1).build()?;
     let mut session = backend.session(&profiler)?;
     // A `.capture` holds everything that was recorded; `profiler` reads it later, anywhere.
     session.export_on_drop("sum_rows.capture")?;

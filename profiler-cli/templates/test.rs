@@ -3,7 +3,7 @@ use profiler_host::{Backend, BackendChoice, Profiler, launch};
 /// Runs the kernel on the CPU emulator, with or without a GPU.
 #[test]
 fn rows_are_summed() -> Result<(), profiler_host::Error> {
-    let (rows, columns) = (8, 64);
+    let (rows, columns) = (8, 512);
     let backend = Backend::choose(BackendChoice::Emulator, None)?;
     let matrix = backend.upload(&vec![1.0_f32; rows * columns as usize])?;
     let mut sums = backend.zeroed::<f32>(rows)?;

@@ -85,11 +85,12 @@ impl Watched {
         if self.turns.count() != self.seen {
             return;
         }
-        let place = place.map(|place| format!("\n  at {place}")).unwrap_or_default();
+        let place =
+            place.map(|place| format!("\n  it was last seen at {place}")).unwrap_or_default();
         let text = format!(
             "\nerror: {thread} has run for {limit:?} and lets no other thread run: it seems to wait for ever, in \
-             the emulator{place}\nIn every turn of a loop that waits, call profiler_emulator::yield_now, or wait by \
-             profiler_kernel::atomic::spin_until: an atomic alone lets no other thread of the emulator run. If the \
+             the emulator{place}\nWait by profiler_kernel::atomic::spin_until, or call \
+             profiler_emulator::yield_now in every turn of a loop that waits: an atomic alone lets no other thread of the emulator run. If the \
              thread computes for so long, raise LaunchConfig::spin_limit (Backend::emulator takes the \
              configuration).\n"
         );

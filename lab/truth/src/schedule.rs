@@ -139,7 +139,7 @@ fn measure(
     let mut readings = run.backend.zeroed::<u64>(grid as usize * count as usize * READING_WORDS)?;
     let (steps, readings_out) = (steps.as_ptr(), readings.as_mut_ptr());
     let profiler =
-        Profiler::builder().records_per_warp(6 * (count + 2)).for_grid(grid, BLOCK, 1)?.build();
+        Profiler::builder().records_per_warp(6 * (count + 2)).for_grid(grid, BLOCK, 1).build()?;
     let mut session = run.backend.session(&profiler)?;
     if !anchors {
         session.keep_clocks(KEPT)?;

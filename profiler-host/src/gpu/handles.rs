@@ -112,6 +112,11 @@ impl RawStream {
 /// # Safety
 ///
 /// The module must be loaded for as long as the value lives.
+#[diagnostic::on_unimplemented(
+    message = "a session cannot attach to `{Self}`",
+    note = "the features `cudarc` and `cust` of profiler-host make functions or modules of these libraries fit; a \
+            handle of any other library is wrapped by `RawModule::new` or `RawFunction::new`"
+)]
 pub unsafe trait AsModule {
     /// The module. `ptx` is the text that it was loaded from.
     ///

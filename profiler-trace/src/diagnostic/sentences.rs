@@ -33,7 +33,8 @@ const fn texts(kind: DiagnosticKind) -> (&'static str, &'static str) {
         ),
         Kind::NoSlot => (
             "{count} warp[|s] found no slot",
-            "Build the profiler with .max_warps({number}) or more, or select fewer blocks or warps",
+            "Build the profiler with .max_warps({number}) or more, or with .for_grid(..) of all launches, or select \
+             fewer blocks or warps",
         ),
         Kind::RecordsWithoutBuffer => (
             "{count} record[ was|s were] lost because a warp had no slot or a lane had no buffer",

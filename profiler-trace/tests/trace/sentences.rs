@@ -103,7 +103,7 @@ fn a_capture_that_cannot_be_read_says_why_and_what_to_do() {
     let said = errors.map(|error| format!("{error}\n")).concat();
     expect![[r#"
         the path of the capture is empty; name a file
-        a.capture: this is no capture; give a file that a session wrote, such as NAME.capture of an example (a .pftrace or .json is made from a capture, and cannot be read back; what gzip packed, gunzip unpacks)
+        a.capture: this is no capture; give a file that `profiler record` or a session wrote, such as profile.capture (a .pftrace or .json is made from a capture, and cannot be read back; what gzip packed, gunzip unpacks; `profiler sites` reads PTX)
         the capture cannot be read: no disk
         the file is empty: the program that writes or copies the capture has not begun, or failed; check whether the disk is full, then copy the file again, or record it again
         the capture has format version 9, this library reads version 1; read it with the version of the profiler that wrote it, or a later one
