@@ -9,7 +9,7 @@ pub(crate) fn kernels(examples: &Path, example: &str) -> Kernels {
     let kernels = Kernels::new(examples.join("kernels")).feature(example).name(example);
     match example {
         // PTX 8.3: the fence for tensor maps.
-        "hopper_gemm" => kernels.target("sm_90a").ptx_version(83),
+        "hopper_gemm" => kernels.target("sm_90a"),
         _ => kernels,
     }
 }

@@ -64,10 +64,10 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     }
     // As `examples/kernels.rs` has it.
     let (_, kernels, _) = example("hopper_gemm");
-    let kernels = kernels.target("sm_90a").ptx_version(83);
+    let kernels = kernels.target("sm_90a");
     compiles &= compile(&kernels, "hopper_gemm", true)?;
     compiles &= compile(&kernels, "hopper_gemm_off", false)?;
-    let kernels = module("intrinsics").target("sm_90").ptx_version(80);
+    let kernels = module("intrinsics").target("sm_90");
     compiles &= compile(&kernels, "intrinsics_sm_90", true)?;
     let hosted = module("annotated").feature("hosted");
     compiles &= compile(&hosted, "annotated_hosted_off", false)?;

@@ -139,9 +139,9 @@ impl Kernels {
         self
     }
 
-    /// The oldest version of the PTX language of the module, such as 78 for 7.8; by default 7.1, which
-    /// profiler-kernel's `mbarrier` needs. Instructions written in
-    /// `asm!` may need a newer one; a driver refuses a version that it does not know.
+    /// The oldest version of the PTX language of the module, such as 78 for 7.8; by default 7.1. Where instructions
+    /// need a newer one, also those written in `asm!`, the module states that by itself, as far as they are known
+    /// here: this is for those that are not. A driver refuses a version that it does not know.
     pub fn ptx_version(mut self, version: u32) -> Self {
         self.ptx_version = version;
         self

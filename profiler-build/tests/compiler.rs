@@ -197,13 +197,12 @@ fn target_version_and_bounds() -> Outcome {
     let bounds = LaunchBounds { max_threads: 384, min_blocks: 1, max_registers: 0 };
     let ptx = Kernels::new(&folder)
         .target("sm_90a")
-        .ptx_version(83)
         .launch_bounds("fence", bounds)
         .out_dir(folder.join("out"))
         .target_dir(env!("CARGO_TARGET_TMPDIR"))
         .build()?;
     let text = std::fs::read_to_string(&ptx.path)?;
-    assert!(text.contains(".version 8.3\n.target sm_90a"), "{text}");
+    assert!(text.contains(".version 8.0\n.target sm_90a"), "{text}");
     assert!(text.contains("\n.maxntid 384\n.minnctapersm 1\n{"), "{text}");
     assemble_for(&ptx, "sm_90a")
 }

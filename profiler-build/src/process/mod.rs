@@ -5,6 +5,7 @@ mod copies;
 mod entries;
 mod externs;
 mod statics;
+mod version;
 
 use std::collections::HashMap;
 use std::fmt::Write as _;
@@ -237,11 +238,11 @@ fn apply(text: &str, mut edits: Vec<Edit>, out: &mut String) {
     out.push_str(&text[at..]);
 }
 
-/// Raises the version in the module's `.version` line to `version` (71 for 7.1), unless it is that or
-/// newer. The compiler writes the oldest version that its own instructions need; those written in
-/// `asm!` are not looked at.
+/// Raises the version in the module's `.version` line to `version` (71 for 7.1) and to what its instructions need,
+/// unless it is that or newer.
 pub(crate) fn raise_version(text: String, version: u32) -> String {
     const DIRECTIVE: &str = ".version ";
+    let version = version.max(version::needed(&Module::parse(&text)));
     let found = text.lines().find_map(|line| line.strip_prefix(DIRECTIVE));
     let Some((major, minor)) = found.and_then(|found| found.trim_end().split_once('.')) else {
         return text;
