@@ -5,16 +5,13 @@ use std::fs;
 use std::path::PathBuf;
 use std::process::Command;
 
-use tempfile::TempDir;
-
 use crate::support::{entry, ptx_test};
-use crate::walkthrough::{page, shown, workspace};
+use crate::walkthrough::{beside_a_clone, page, shown, workspace};
 
-/// The project of the page, beside a clone.
-fn project() -> (TempDir, PathBuf) {
+/// The project of the page, for a test.
+fn project(test: &str) -> PathBuf {
     let page = page("docs/device-crate.md");
-    let folder = tempfile::tempdir().expect("an empty folder");
-    let project = folder.path().join("project");
+    let project = beside_a_clone(test);
     let mut files = shown(&page, "file");
     let [("Cargo.toml", dependencies)] = shown(&page, "append")[..] else {
         panic!("the page shows what the host program depends on");
@@ -30,17 +27,14 @@ fn project() -> (TempDir, PathBuf) {
         fs::create_dir_all(path.parent().expect("inside the project")).expect("a folder");
         fs::write(path, text).expect("the file");
     }
-    std::os::unix::fs::symlink(workspace(), folder.path().join("profiler")).expect("a link");
-    // It spares the resolver from asking the registry again.
-    fs::copy(workspace().join("Cargo.lock"), project.join("Cargo.lock")).expect("the lock file");
-    (folder, project)
+    project
 }
 
 #[test]
 fn the_page_is_a_project_whose_tests_pass() {
-    let (_folder, project) = project();
+    let project = project("device_crate");
     let mut cargo = Command::new(env!("CARGO"));
-    cargo.current_dir(project).args(["test", "--workspace"]);
+    cargo.current_dir(project).args(["test", "--release", "--workspace"]);
     // A target folder that stays, so that a second run is quick. PTX is what the other test compiles.
     cargo.env("CARGO_TARGET_DIR", workspace().join("target/walkthrough"));
     cargo.env("PROFILER_SKIP_PTX", "1");
@@ -58,7 +52,7 @@ fn the_page_is_a_project_whose_tests_pass() {
 
 ptx_test! {
 fn its_ptx_is_as_the_page_says() {
-    let (_folder, project) = project();
+    let project = project("device_crate_ptx");
     let lib = project.join("kernels/src/lib.rs");
     // Besides the page's kernels, those that it describes.
     let described = "

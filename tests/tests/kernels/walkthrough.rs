@@ -1,6 +1,7 @@
 //! The tutorial, followed to the letter in an empty folder outside the workspace, and what README quotes.
 #![cfg(unix)]
 
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::{env, fs};
@@ -59,6 +60,22 @@ fn run(tour: &Path) -> String {
     stdout.into_owned()
 }
 
+/// The folder of a new project with a clone beside it, at the place where it was the last time, so that libraries are
+/// compiled once for all such projects.
+pub(crate) fn beside_a_clone(project: &str) -> PathBuf {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("projects");
+    let project = folder.join(project);
+    let _old = fs::remove_dir_all(&project);
+    fs::create_dir_all(&project).expect("a folder");
+    match std::os::unix::fs::symlink(workspace(), folder.join("profiler")) {
+        Err(error) if error.kind() != ErrorKind::AlreadyExists => panic!("no link: {error}"),
+        _ => {}
+    }
+    // It spares the resolver from asking the registry again.
+    fs::copy(workspace().join("Cargo.lock"), project.join("Cargo.lock")).expect("the lock file");
+    project
+}
+
 /// How many regions of a name the printed table has.
 fn regions(printed: &str, name: &str) -> u32 {
     let row = printed.lines().find(|line| line.split_whitespace().any(|word| word == name));
@@ -69,8 +86,7 @@ fn regions(printed: &str, name: &str) -> u32 {
 #[test]
 fn a_new_project_from_the_tutorial_alone() {
     let tutorial = page("docs/tutorial.md");
-    let folder = tempfile::tempdir().expect("an empty folder");
-    let tour = folder.path().join("tour");
+    let tour = beside_a_clone("tour");
     let files = shown(&tutorial, "file");
     assert_eq!(files.len(), 6, "the tutorial shows six files");
     for (path, text) in files {
@@ -78,9 +94,6 @@ fn a_new_project_from_the_tutorial_alone() {
         fs::create_dir_all(path.parent().expect("inside the project")).expect("a folder");
         fs::write(path, text).expect("the file");
     }
-    // As a clone beside the new project. The lock file spares the resolver from asking the registry again.
-    std::os::unix::fs::symlink(workspace(), folder.path().join("profiler")).expect("a link");
-    fs::copy(workspace().join("Cargo.lock"), tour.join("Cargo.lock")).expect("the lock file");
     let before = run(&tour);
 
     // The loop takes the place of the one that begins alike.
