@@ -24,7 +24,6 @@ const STRIDED_BLOCKS: u64 = 1 << 32;
 
 /// Which records to keep if there are more than a buffer takes. Dropped records are counted exactly.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-#[non_exhaustive]
 pub enum Keep {
     /// The first ones. The buffer takes exactly what was asked for.
     #[default]
