@@ -45,14 +45,16 @@ const INSTRUCTIONS: &[(&str, u32)] = &[
     ("tcgen05", 86),
 ];
 
-/// Parts of opcodes that came later than the opcodes.
-const PARTS: &[(&str, u32)] = &[
-    ("::cta", 78),
-    ("::cluster", 78),
-    (".expect_tx", 80),
-    (".b128", 83),
-    (".e4m3", 84),
-    (".e5m2", 84),
+/// Parts of opcodes that came later than these opcodes.
+const PARTS: &[(&str, &str, u32)] = &[
+    ("", "::cta", 78),
+    ("", "::cluster", 78),
+    ("cvt", ".e4m3x2", 78),
+    ("cvt", ".e5m2x2", 78),
+    ("mbarrier", ".expect_tx", 80),
+    ("", ".b128", 83),
+    ("mma", ".e4m3", 84),
+    ("mma", ".e5m2", 84),
 ];
 
 /// The version that the instructions and special registers of a module need, 71 for 7.1; 0 if any will do.
@@ -67,9 +69,13 @@ pub(super) fn needed(module: &Module<'_>) -> u32 {
                     .is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', ':']))
             };
             let of_name = INSTRUCTIONS.iter().filter(|(name, _)| begins(name));
-            let of_part = PARTS.iter().filter(|(part, _)| opcode.contains(part));
+            let of_part = PARTS.iter().filter(|(name, part, _)| {
+                (name.is_empty() || begins(name)) && opcode.contains(part)
+            });
             let of_register = statement.text.contains("%cluster_").then_some(78);
-            of_name.chain(of_part).map(|(_, version)| *version).chain(of_register).max()
+            let of_name = of_name.map(|(_, version)| *version);
+            let of_part = of_part.map(|(_, _, version)| *version);
+            of_name.chain(of_part).chain(of_register).max()
         })
         .max()
         .unwrap_or(0)
@@ -92,6 +98,9 @@ mod tests {
         assert_eq!(needed("@%p1 mbarrier.try_wait.parity.b64 %p2, [%r1], %r2;"), 78);
         assert_eq!(needed("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%r1], 4;"), 80);
         assert_eq!(needed("{ wgmma.fence.sync.aligned; } cp.async.commit_group;"), 80);
+        let multiply = "wgmma.mma_async.sync.aligned.m64n8k32.f32.e4m3.e4m3";
+        assert_eq!(needed(&format!("{multiply} {{%f1}}, %rd1, %rd2, 1, 1, 1;")), 80);
+        assert_eq!(needed("cvt.rn.satfinite.e4m3x2.f32 %rs1, %f1, %f2;"), 78);
         let acquire = "fence.proxy.tensormap::generic.acquire.gpu [%rd1], 128;";
         assert_eq!(needed(acquire), 83, "a part after `::` is one word with what is before it");
     }
