@@ -28,8 +28,10 @@ pub(crate) fn run(
     opens: bool,
     console: &Console,
 ) -> Result<Verdict, Error> {
-    summary::check_output(output)?;
     let folder = Folder::new(settings)?;
+    if folder.is_some() && settings.launches != Launches::None {
+        summary::check_output(output)?;
+    }
     let ended = program::run(command, folder.as_ref(), console)?;
     if let (Some(folder), Ended::With(_)) = (folder, ended) {
         // The program has done its work: its status is the command's, whatever comes of the records.

@@ -56,15 +56,17 @@ mod on_linux {
         if unsafe { libc::sigaction(ASKS, &raw const action, &raw mut before) } != 0 {
             return None;
         }
-        let mut whole = None;
-        let place = (0..TRIES).find_map(|_| {
+        let (mut whole, mut place) = (None, None);
+        for _ in 0..TRIES {
             std::thread::sleep(PAUSE);
             // SAFETY: the handler is in place, and the caller vouches for the thread.
-            let trace = unsafe { ask(carrier) };
-            let place = trace.as_deref().and_then(place_in);
-            whole = trace;
-            place
-        });
+            let Some(trace) = (unsafe { ask(carrier) }) else { break };
+            place = place_in(&trace);
+            whole = Some(trace);
+            if place.is_some() {
+                break;
+            }
+        }
         // SAFETY: the action was in place before.
         unsafe { libc::sigaction(ASKS, &raw const before, null_mut()) };
         place.or(whole)

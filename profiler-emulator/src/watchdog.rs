@@ -80,11 +80,12 @@ impl Watched {
     /// Says which thread waits for ever and ends the process, unless the thread has gone on meanwhile.
     fn end_process(&self) {
         let (thread, limit) = (self.running(), self.limit);
-        // SAFETY: the carrier is in the launch, which it cannot end as long as the monitor has the lock.
-        let place = self.carrier.and_then(|carrier| unsafe { place::of(carrier) });
         if self.turns.count() != self.seen {
             return;
         }
+        // From here on there is no way back: a thread that was asked in an allocation cannot go on.
+        // SAFETY: the carrier is in the launch, which it cannot end as long as the monitor has the lock.
+        let place = self.carrier.and_then(|carrier| unsafe { place::of(carrier) });
         let place =
             place.map(|place| format!("\n  it was last seen at {place}")).unwrap_or_default();
         let text = format!(

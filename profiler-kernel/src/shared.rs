@@ -208,6 +208,7 @@ pub fn local_array<T, const N: usize, const ALIGN: usize, P: Fn() + 'static>(
     _place: P,
 ) -> SharedArray<T, N> {
     const {
+        assert!(N > 0 && size_of::<T>() > 0, "a shared array must have elements with a size");
         assert!(
             ALIGN.is_power_of_two() && ALIGN >= align_of::<T>(),
             "the alignment of a shared array must be a power of two, at least that of its element type"

@@ -42,7 +42,8 @@ pub(super) fn run(arguments: &Arguments, console: &Console) -> Result<Verdict, E
     let mut images = input.images()?;
     let all = images.iter().map(|image| format!("sm_{}", image.arch)).collect::<Vec<_>>();
     if let Some(arch) = arch {
-        images.retain(|image| image.arch == *arch);
+        // Of PTX alone there is one.
+        images.retain(|image| image.arch == *arch || image.arch == 0);
     }
     let Some(image) = images.into_iter().max_by_key(|image| image.arch) else {
         return Err(Error::new("there is no PTX for that GPU")

@@ -2,9 +2,10 @@
 
 use cpp_demangle::{DemangleOptions, Symbol};
 
-/// The name that C++ source has for a kernel, without what it takes and gives; other names stay as they are.
+/// The name that C++ source has for a kernel, with what it takes, which tells overloads apart; other names stay as they
+/// are.
 pub(crate) fn readable(name: &str) -> String {
-    let options = DemangleOptions::new().no_params().no_return_type();
+    let options = DemangleOptions::new().no_return_type();
     let symbol = name.starts_with("_Z").then(|| Symbol::new(name).ok()).flatten();
     let Some(text) = symbol.and_then(|symbol| symbol.demangle_with_options(&options).ok()) else {
         return name.to_owned();
@@ -22,10 +23,13 @@ mod tests {
 
     #[test]
     fn names_are_those_of_the_source() {
-        assert_eq!(readable("_Z8pipelinePKfPfi"), "pipeline");
-        assert_eq!(readable("_Z3addIfLi4EEvPT_"), "add<float, 4>");
-        assert_eq!(readable("_ZN2at6native5scaleEv"), "at::native::scale");
-        assert_eq!(readable("_ZN8__main__4sumsB2v1B4cw51E5ArrayIfLi2EE"), "__main__::sums");
+        assert_eq!(readable("_Z8pipelinePKfPfi"), "pipeline(float const*, float*, int)");
+        assert_eq!(readable("_Z3addIfLi4EEvPT_"), "add<float, 4>(float*)");
+        assert_eq!(readable("_ZN2at6native5scaleEv"), "at::native::scale()");
+        assert_eq!(
+            readable("_ZN8__main__4sumsB2v1B4cw51E5ArrayIfLi2EE"),
+            "__main__::sums(Array<float, 2>)"
+        );
         for other in ["softmax", "_Z", "_Zebra", "triton_poi_fused_0"] {
             assert_eq!(readable(other), other);
         }

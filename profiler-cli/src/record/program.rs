@@ -4,6 +4,8 @@ use std::ffi::{OsStr, OsString};
 use std::io::{self, ErrorKind};
 use std::path::Path;
 use std::process::{Command, ExitStatus};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::console::Console;
 use crate::exit::{Error, Verdict};
@@ -63,11 +65,13 @@ pub(crate) fn run(
             return Ok(Ended::NotRun(if error.kind() == ErrorKind::NotFound { 127 } else { 126 }));
         }
     };
+    let has_ended = Arc::new(AtomicBool::new(false));
     #[cfg(unix)]
-    pass_signals(&child);
+    pass_signals(&child, Arc::clone(&has_ended));
     let status = child
         .wait()
         .map_err(|error| Error::new(format!("cannot wait for the program: {error}")))?;
+    has_ended.store(true, Ordering::Relaxed);
     Ok(Ended::With(status))
 }
 
@@ -87,15 +91,18 @@ fn cannot_run(program: &OsStr, error: &io::Error) -> Error {
 }
 
 /// Hands signals on to the program, which decides. Those of the terminal, SIGINT and SIGQUIT, reach it by themselves.
+/// When it has ended, they end this program.
 #[cfg(unix)]
-fn pass_signals(child: &std::process::Child) {
+fn pass_signals(child: &std::process::Child, has_ended: Arc<AtomicBool>) {
     use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2};
     let process = child.id().to_string();
     let all = [SIGINT, SIGQUIT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2];
     let Ok(mut signals) = signal_hook::iterator::Signals::new(all) else { return };
     std::thread::spawn(move || {
         for signal in signals.forever() {
-            if signal != SIGINT && signal != SIGQUIT {
+            if has_ended.load(Ordering::Relaxed) {
+                let _ends = signal_hook::low_level::emulate_default_handler(signal);
+            } else if signal != SIGINT && signal != SIGQUIT {
                 let _sent =
                     Command::new("kill").args([format!("-{signal}"), process.clone()]).status();
             }

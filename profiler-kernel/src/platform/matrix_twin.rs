@@ -66,9 +66,11 @@ pub(crate) fn f16_to_f32(bits: u16) -> f32 {
 const BELOW_TF32: u32 = (1 << 13) - 1;
 
 pub(crate) fn f32_to_tf32(value: f32) -> u32 {
-    let bits = value.to_bits();
-    let rounded = if value.is_nan() { bits } else { bits + (1 << 12) };
-    rounded & !BELOW_TF32
+    if value.is_nan() {
+        // Its payload may lie in the bits that go.
+        return f32::NAN.to_bits();
+    }
+    (value.to_bits() + (1 << 12)) & !BELOW_TF32
 }
 
 fn join(low: u32, high: u32) -> u64 {
