@@ -3,10 +3,9 @@
 
 use std::fs;
 use std::path::PathBuf;
-use std::process::Command;
 
 use crate::support::{entry, ptx_test};
-use crate::walkthrough::{beside_a_clone, page, shown, workspace};
+use crate::walkthrough::{beside_a_clone, cargo, page, printed, shown, workspace};
 
 /// The project of the page, for a test.
 fn project(test: &str) -> PathBuf {
@@ -33,18 +32,10 @@ fn project(test: &str) -> PathBuf {
 #[test]
 fn the_page_is_a_project_whose_tests_pass() {
     let project = project("device_crate");
-    let mut cargo = Command::new(env!("CARGO"));
-    cargo.current_dir(project).args(["test", "--release", "--workspace"]);
-    // A target folder that stays, so that a second run is quick. PTX is what the other test compiles.
-    cargo.env("CARGO_TARGET_DIR", workspace().join("target/walkthrough"));
-    cargo.env("PROFILER_SKIP_PTX", "1");
-    for variable in ["RUSTFLAGS", "CARGO_ENCODED_RUSTFLAGS", "RUSTC_WRAPPER"] {
-        cargo.env_remove(variable);
-    }
-    let output = cargo.output().expect("cargo runs");
-    let (stdout, stderr) =
-        (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
-    assert!(output.status.success(), "{stdout}\n{stderr}");
+    // PTX is what the other test compiles.
+    let stdout = printed(
+        cargo(&project).args(["test", "--release", "--workspace"]).env("PROFILER_SKIP_PTX", "1"),
+    );
     for test in ["generic::whole_numbers_too", "shared::a_tile_is_reversed"] {
         assert!(stdout.contains(&format!("test {test} ... ok")), "{stdout}");
     }

@@ -34,17 +34,7 @@ pub(crate) fn page(name: &str) -> String {
 
 /// `cargo run --release` in the project, and what it printed.
 fn run(tour: &Path) -> String {
-    let mut cargo = Command::new(env!("CARGO"));
-    cargo.current_dir(tour).args(["run", "--release"]);
-    // A target folder that stays, so that a second run of the tests is quick.
-    cargo.env("CARGO_TARGET_DIR", workspace().join("target/walkthrough"));
-    for variable in ["RUSTFLAGS", "CARGO_ENCODED_RUSTFLAGS", "RUSTC_WRAPPER"] {
-        cargo.env_remove(variable);
-    }
-    let output = cargo.output().expect("cargo runs");
-    let (stdout, stderr) =
-        (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
-    assert!(output.status.success(), "{stdout}\n{stderr}");
+    let stdout = printed(cargo(tour).args(["run", "--release"]));
     for expected in ["sum_rows", "load", "reduce", "none lost"] {
         assert!(stdout.contains(expected), "no {expected} in the output:\n{stdout}");
     }
@@ -57,6 +47,25 @@ fn run(tour: &Path) -> String {
         let file = fs::metadata(tour.join(written)).expect(written);
         assert!(file.len() > 0, "{written} is empty");
     }
+    stdout
+}
+
+/// Cargo in a project, with a target folder that stays, so that a second run of the tests is quick.
+pub(crate) fn cargo(project: &Path) -> Command {
+    let mut cargo = Command::new(env!("CARGO"));
+    cargo.current_dir(project).env("CARGO_TARGET_DIR", workspace().join("target/walkthrough"));
+    for variable in ["RUSTFLAGS", "CARGO_ENCODED_RUSTFLAGS", "RUSTC_WRAPPER"] {
+        cargo.env_remove(variable);
+    }
+    cargo
+}
+
+/// What a command that succeeds prints.
+pub(crate) fn printed(command: &mut Command) -> String {
+    let output = command.output().expect("cargo runs");
+    let (stdout, stderr) =
+        (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    assert!(output.status.success(), "{stdout}\n{stderr}");
     stdout.into_owned()
 }
 
