@@ -82,22 +82,26 @@ extern "ptx-kernel" fn __profiler_enter() {
     forget(state);
 }
 
-/// Records a region that ends here and began at `start`. Words of the units before are not kept in registers (see
-/// `State::address`): these regions lie far apart, and the kernels have few registers to spare.
+/// Records a region that ends here and began at `start`. `last` are the words of the units before that stay in registers
+/// (see `State::address`).
 #[unsafe(no_mangle)]
 extern "ptx-kernel" fn __profiler_record() {
     let (start, address): (u64, u64);
     let (mask, limit, step, cursor): (u32, u32, u32, u32);
+    let (last_0, last_1, last_2): (u32, u32, u32);
     // SAFETY: as above.
     unsafe {
         asm!(
-            "// profiler-in {start} {address} {mask} {limit} {step} {cursor}",
+            "// profiler-in {start} {address} {mask} {limit} {step} {cursor} {last_0} {last_1} {last_2}",
             start = out(reg64) start,
             address = out(reg64) address,
             mask = out(reg32) mask,
             limit = out(reg32) limit,
             step = out(reg32) step,
             cursor = out(reg32) cursor,
+            last_0 = out(reg32) last_0,
+            last_1 = out(reg32) last_1,
+            last_2 = out(reg32) last_2,
             options(nostack, preserves_flags)
         );
     }
@@ -107,12 +111,17 @@ extern "ptx-kernel" fn __profiler_record() {
     state.buffer = LaneBuffer { address, mask, budget };
     state.leader = budget;
     state.cursor.set(cursor);
+    state.last.set([last_0, last_1, last_2]);
     Recorder::new(&state).leader().resumed(site(), start).end();
+    let [last_0, last_1, last_2] = state.last.get();
     // SAFETY: a comment.
     unsafe {
         asm!(
-            "// profiler-out {cursor}",
+            "// profiler-out {cursor} {last_0} {last_1} {last_2}",
             cursor = in(reg32) state.cursor.get(),
+            last_0 = in(reg32) last_0,
+            last_1 = in(reg32) last_1,
+            last_2 = in(reg32) last_2,
             options(nostack, preserves_flags)
         );
     }

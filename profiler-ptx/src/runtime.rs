@@ -22,6 +22,9 @@ const MASK: &str = "%profiler_mask";
 const LIMIT: &str = "%profiler_limit";
 const STEP: &str = "%profiler_step";
 const CURSOR: &str = "%profiler_cursor";
+const LAST_0: &str = "%profiler_last0";
+const LAST_1: &str = "%profiler_last1";
+const LAST_2: &str = "%profiler_last2";
 
 /// Which of the recorded blocks this is.
 const BLOCK: &str = "%profiler_block";
@@ -84,8 +87,8 @@ impl Runtime {
             enter: piece("__profiler_enter", &[BLOCK], &[SLOT, ADDRESS, MASK, LIMIT, STEP]),
             record: piece(
                 "__profiler_record",
-                &["%profiler_begin", ADDRESS, MASK, LIMIT, STEP, CURSOR],
-                &[CURSOR],
+                &["%profiler_begin", ADDRESS, MASK, LIMIT, STEP, CURSOR, LAST_0, LAST_1, LAST_2],
+                &[CURSOR, LAST_0, LAST_1, LAST_2],
             ),
             leave: piece("__profiler_leave", &[SLOT, CURSOR], &[]),
         }
@@ -95,8 +98,9 @@ impl Runtime {
     /// recorded branch to [`PLAIN`].
     pub(crate) fn enter(&self, kernel: u32) -> String {
         format!(
-            "\n\t.reg .b64 {BLOCK}, {ADDRESS};\n\t.reg .b32 {SLOT}, {MASK}, {LIMIT}, {STEP}, {CURSOR};{}\n\t\
-             mov.b32 {CURSOR}, 0;{}",
+            "\n\t.reg .b64 {BLOCK}, {ADDRESS};\n\t.reg .b32 {SLOT}, {MASK}, {LIMIT}, {STEP}, {CURSOR}, {LAST_0}, \
+             {LAST_1}, {LAST_2};{}\n\tmov.b32 {CURSOR}, 0;\n\tmov.b32 {LAST_0}, 0;\n\tmov.b32 {LAST_1}, \
+             0;\n\tmov.b32 {LAST_2}, 0;{}",
             self.recorded,
             self.enter.replace(SITE, &kernel.to_string())
         )
