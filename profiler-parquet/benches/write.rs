@@ -16,10 +16,10 @@ fn tables(criterion: &mut Criterion) {
     for regions in [10_000, 1_000_000, 10_000_000] {
         let trace = support::many_regions(regions);
         group.throughput(Throughput::Elements(regions));
-        for compression in [Compression::None, Compression::Zstd] {
+        for compression in [Compression::None, Compression::Lz4] {
             let packing = match compression {
                 Compression::None => "",
-                Compression::Zstd => ", zstd",
+                Compression::Lz4 => ", lz4",
             };
             let options = ParquetOptions { compression, ..ParquetOptions::default() };
             group.bench_function(

@@ -51,9 +51,9 @@ pub use metadata::SCHEMA_VERSION;
 pub enum Compression {
     /// Not at all.
     None,
-    /// Zstandard.
+    /// LZ4.
     #[default]
-    Zstd,
+    Lz4,
 }
 
 /// How a Parquet file is written.

@@ -42,7 +42,7 @@ const fn texts(kind: DiagnosticKind) -> (&'static str, &'static str) {
         ),
         Kind::LanesWithoutBuffer => (
             "{count} record[ was|s were] lost because [its lane|their lanes] had no buffer",
-            "Give all lanes buffers (.records_per_lane), or record by warp",
+            "Give all lanes buffers (.lane_buffers(LaneBuffers::Always)), or record by warp",
         ),
         Kind::ValuesLost => (
             "{count} value[ or clock reading|s or clock readings] did not fit the buffer",
