@@ -97,7 +97,7 @@ fn regions_are_chosen_by_hand() {
     expect![[r#"
         --- stderr
         no kernel has code of `function load`
-        wrote out.ptx, 21.92 kB
+        wrote out.ptx, 22.5 kB
         2 regions in 1 kernel; `profiler sites` lists them
         --- exit code 0
     "#]]
