@@ -50,10 +50,12 @@ fn run(tour: &Path) -> String {
     stdout
 }
 
-/// Cargo in a project, with a target folder that stays, so that a second run of the tests is quick.
+/// Cargo in a project, with a target folder that stays, so that a second run of the tests is quick. What it builds is not
+/// optimised, which would take most of the first run.
 pub(crate) fn cargo(project: &Path) -> Command {
     let mut cargo = Command::new(env!("CARGO"));
     cargo.current_dir(project).env("CARGO_TARGET_DIR", workspace().join("target/walkthrough"));
+    cargo.env("CARGO_PROFILE_RELEASE_OPT_LEVEL", "0");
     for variable in ["RUSTFLAGS", "CARGO_ENCODED_RUSTFLAGS", "RUSTC_WRAPPER"] {
         cargo.env_remove(variable);
     }
