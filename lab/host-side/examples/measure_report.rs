@@ -1,12 +1,14 @@
 //! Writes pages of traces of growing size: how long it took, how large they are, and how soon a
 //! browser has painted and finished them.
 //!
-//! `cargo run --release -p profiler-report --example measure_report -- FOLDER [REGIONS..]`
+//! ```sh
+//! cargo run --release --manifest-path lab/host-side/Cargo.toml --example measure_report -- FOLDER [REGIONS..]
+//! ```
 #![allow(clippy::print_stdout, reason = "its output is its purpose")]
 
-#[path = "../tests/support/mod.rs"]
+#[path = "../../../profiler-report/tests/support/mod.rs"]
 mod support;
-#[path = "../tests/support/browser.rs"]
+#[path = "../../../profiler-report/tests/support/browser.rs"]
 mod tool;
 
 use std::fs::File;

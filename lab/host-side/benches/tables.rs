@@ -1,20 +1,19 @@
 //! How fast tables are written: regions a second, to a writer that only counts, so that no disk is
 //! measured.
 
-#[path = "../tests/support/mod.rs"]
-mod support;
-
 use std::io;
 use std::time::Duration;
 
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 use profiler_parquet::{ArrowOptions, Compression, ParquetOptions, write_arrow, write_parquet};
+use profiler_test_tools::synthetic::{Content, sized};
+use profiler_trace::decode;
 
 fn tables(criterion: &mut Criterion) {
     let mut group = criterion.benchmark_group("tables");
     group.sample_size(10).warm_up_time(Duration::from_millis(500));
     for regions in [10_000, 1_000_000, 10_000_000] {
-        let trace = support::many_regions(regions);
+        let trace = decode(&sized(regions, Content::Regions).expect("the sites are whole"));
         group.throughput(Throughput::Elements(regions));
         for compression in [Compression::None, Compression::Lz4] {
             let packing = match compression {

@@ -1,7 +1,7 @@
 //! What a step on a capture of a given size takes as a whole process: time, and peak memory.
 //!
 //! ```sh
-//! cargo run --release -p profiler-trace --example measure -- decode 10000000
+//! cargo run --release --manifest-path lab/host-side/Cargo.toml --example measure -- decode 10000000
 //! ```
 //!
 //! prints one line of JSON. With a FILE what the step writes is kept: `capture` makes a capture of any

@@ -1,8 +1,8 @@
 //! What decoding and writing cost per record, beside a plain sum over the same memory.
 //!
 //! ```sh
-//! cargo bench -p profiler-trace --bench steps
-//! cargo bench -p profiler-trace --bench steps -- visit     # one of them
+//! cargo bench --manifest-path lab/host-side/Cargo.toml --bench steps
+//! cargo bench --manifest-path lab/host-side/Cargo.toml --bench steps -- visit    # one of them
 //! ```
 //!
 //! All on one thread; throughput is in records, of 16 bytes each. Large captures take gigabytes:
