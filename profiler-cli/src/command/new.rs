@@ -74,7 +74,7 @@ pub(super) fn run(arguments: &Arguments, console: &Console) -> Result<Verdict, E
             Error::new(format!("cannot write {}: {error}", folder.join(path).display()))
         })?;
     }
-    console.note(&format!("wrote {name}; next: cd {name} && cargo run --release"));
+    console.note(&format!("wrote {name}; next: cd {name} && cargo run"));
     Ok(Verdict::Clean)
 }
 

@@ -31,7 +31,7 @@ fn the_project_is_that_of_the_tutorial() {
     let ran = folder.run("new tour --profiler profiler");
     assert_eq!(
         (ran.code, ran.stderr.as_str()),
-        (Some(0), "wrote tour; next: cd tour && cargo run --release\n")
+        (Some(0), "wrote tour; next: cd tour && cargo run\n")
     );
     let shown = shown();
     assert_eq!(shown.len(), 6);

@@ -33,9 +33,8 @@ fn project(test: &str) -> PathBuf {
 fn the_page_is_a_project_whose_tests_pass() {
     let project = project("device_crate");
     // PTX is what the other test compiles.
-    let stdout = printed(
-        cargo(&project).args(["test", "--release", "--workspace"]).env("PROFILER_SKIP_PTX", "1"),
-    );
+    let stdout =
+        printed(cargo(&project).args(["test", "--workspace"]).env("PROFILER_SKIP_PTX", "1"));
     for test in ["generic::whole_numbers_too", "shared::a_tile_is_reversed"] {
         assert!(stdout.contains(&format!("test {test} ... ok")), "{stdout}");
     }

@@ -32,9 +32,9 @@ pub(crate) fn page(name: &str) -> String {
     fs::read_to_string(workspace().join(name)).unwrap_or_else(|error| panic!("{name}: {error}"))
 }
 
-/// `cargo run --release` in the project, and what it printed.
+/// `cargo run` in the project, and what it printed.
 fn run(tour: &Path) -> String {
-    let stdout = printed(cargo(tour).args(["run", "--release"]));
+    let stdout = printed(cargo(tour).arg("run"));
     for expected in ["sum_rows", "load", "reduce", "none lost"] {
         assert!(stdout.contains(expected), "no {expected} in the output:\n{stdout}");
     }
@@ -50,12 +50,10 @@ fn run(tour: &Path) -> String {
     stdout
 }
 
-/// Cargo in a project, with a target folder that stays, so that a second run of the tests is quick. What it builds is not
-/// optimised, which would take most of the first run.
+/// Cargo in a project, with a target folder that stays, so that a second run of the tests is quick.
 pub(crate) fn cargo(project: &Path) -> Command {
     let mut cargo = Command::new(env!("CARGO"));
     cargo.current_dir(project).env("CARGO_TARGET_DIR", workspace().join("target/walkthrough"));
-    cargo.env("CARGO_PROFILE_RELEASE_OPT_LEVEL", "0");
     for variable in ["RUSTFLAGS", "CARGO_ENCODED_RUSTFLAGS", "RUSTC_WRAPPER"] {
         cargo.env_remove(variable);
     }
