@@ -35,8 +35,7 @@ mod table;
 pub mod units;
 
 pub use capture::{
-    CAPTURE_FORMAT_VERSION, Capture, CaptureArray, CaptureDamage, CaptureEnd, CaptureError,
-    KeptClock, ModuleCapture,
+    CAPTURE_FORMAT_VERSION, Capture, CaptureEnd, CaptureError, KeptClock, ModuleCapture,
 };
 pub use decode::{Decoder, StreamedTrace, WarpRecords, decode};
 pub use diagnostic::{Diagnostic, DiagnosticKind, Diagnostics, Location, Severity};

@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use clap::{Args, ValueEnum};
 use profiler_trace::{
-    Capture, CaptureDamage, Diagnostic, FormCosts, HostSpanKind, HostThread, Launch, ModuleCapture,
+    Capture, Diagnostic, FormCosts, HostSpanKind, HostThread, Launch, ModuleCapture,
     RecordCost, ResourceEffect, Severity, Site, Trace, printable,
 };
 use profiler_wire::SiteKind;
@@ -58,7 +58,6 @@ pub(super) fn run(arguments: &Arguments, console: &Console) -> Result<Verdict, E
         name: input.capture.input_name().to_string(),
         bytes: loaded.file_bytes,
         raw_bytes: loaded.capture.modules.iter().map(raw_bytes).sum(),
-        damage: loaded.damage,
         clock_readings: loaded.capture.modules.iter().map(ModuleCapture::clock_readings).sum(),
     };
     let modules = module_facts(&loaded.capture);
@@ -81,7 +80,6 @@ struct FileFacts {
     bytes: u64,
     /// The size of the device's buffers, uncompressed.
     raw_bytes: u64,
-    damage: Vec<CaptureDamage>,
     /// The number of clock readings beside the kernels.
     clock_readings: usize,
 }
@@ -134,9 +132,6 @@ fn text(file: &FileFacts, modules: &[ModuleFacts], outline: &Outline, all: bool)
     let Outline { trace, regions } = outline;
     let mut lines = Lines(String::new());
     lines.add("file", &file_line(file));
-    for damage in &file.damage {
-        lines.add("damage", &damage.to_string());
-    }
     lines.add("device", &device(trace));
     if let Some(line) = clock(trace) {
         lines.add("clock", &line);
@@ -205,8 +200,8 @@ fn file_line(file: &FileFacts) -> String {
     if file.raw_bytes > 0 {
         line += &format!(", {} uncompressed", bytes(file.raw_bytes));
     }
-    // The ratio means nothing for a file that lacks parts, or for a small one, which is mostly names.
-    if file.damage.is_empty() && file.bytes > 0 && file.raw_bytes >= file.bytes {
+    // The ratio means nothing for a small file, which is mostly names.
+    if file.bytes > 0 && file.raw_bytes >= file.bytes {
         let times = digits(file.raw_bytes as f64 / file.bytes as f64);
         line += &format!(" ({times} times as much)");
     }
@@ -411,7 +406,6 @@ fn to_json(file: &FileFacts, modules: &[ModuleFacts], outline: &Outline) -> Valu
             "name": file.name,
             "bytes": file.bytes,
             "raw_bytes": file.raw_bytes,
-            "damage": file.damage.iter().map(ToString::to_string).collect::<Vec<_>>(),
         },
         "device": {
             "name": device.name,

@@ -1,13 +1,10 @@
 //! The metadata of a capture in JSON. Unknown members are skipped, so a later version can add some.
 
-use std::ops::Range;
-
 use profiler_wire::descriptor::{self, Lost};
 use profiler_wire::{Descriptor, WIRE_VERSION};
 use serde_json::{Map, Value, json};
 
-use super::lost::slots_of;
-use super::{Capture, CaptureArray, CaptureDamage, CaptureEnd, ModuleCapture, host, resources};
+use super::{Capture, CaptureArray, CaptureEnd, ModuleCapture, host, resources};
 use crate::json::{Member, float};
 use crate::model::DeviceInfo;
 use crate::record_cost::{FormCosts, HostCost, RecordCost, StampCost, StampWait, StampWaits};
@@ -17,7 +14,7 @@ use crate::site_table::SiteTable;
 /// The content of the metadata.
 #[derive(Debug)]
 pub(super) struct Metadata {
-    /// All of a capture but its arrays; the damage is what was missing when it was written.
+    /// All of a capture but its arrays.
     pub capture: Capture,
     /// Bytes of each module's arrays, in the order of [`CaptureArray::ALL`].
     pub bytes: Vec<[u64; 4]>,
@@ -25,19 +22,6 @@ pub(super) struct Metadata {
 
 pub(super) fn encode(capture: &Capture) -> Vec<u8> {
     let device = &capture.device;
-    let missing: Vec<Value> = capture
-        .damage
-        .iter()
-        .filter_map(|damage| match damage {
-            CaptureDamage::Missing { module, array, bytes, .. } => Some(json!({
-                "module": module,
-                "array": array.name(),
-                "start": bytes.start,
-                "end": bytes.end,
-            })),
-            _ => None,
-        })
-        .collect();
     json!({
         "writer": concat!("profiler-trace ", env!("CARGO_PKG_VERSION")),
         "wire_version": WIRE_VERSION,
@@ -58,7 +42,8 @@ pub(super) fn encode(capture: &Capture) -> Vec<u8> {
         },
         "host": host::encode(&capture.host),
         "modules": capture.modules.iter().map(encode_module).collect::<Vec<_>>(),
-        "missing": missing,
+        // Readers of before require it.
+        "missing": [],
     })
     .to_string()
     .into_bytes()
@@ -85,7 +70,7 @@ pub(super) fn decode(bytes: &[u8]) -> Result<Metadata, String> {
     let root = Member::root(&value);
     let device = root.get("device")?;
     let modules = root.get("modules")?.array()?;
-    let mut capture = Capture {
+    let capture = Capture {
         device: DeviceInfo {
             name: device.get("name")?.string()?,
             emulated: device.get("emulated")?.bool()?,
@@ -134,10 +119,11 @@ pub(super) fn decode(bytes: &[u8]) -> Result<Metadata, String> {
             .map(|host| host::decode(&host))
             .transpose()?
             .unwrap_or_default(),
-        damage: Vec::new(),
     };
-    for missing in root.get("missing")?.array()? {
-        capture.damage.push(decode_missing(&missing, &capture.modules)?);
+    // Writers of before saved what they could read of a damaged file.
+    let missing = root.get("missing")?;
+    if !missing.array()?.is_empty() {
+        return Err(missing.wrong("empty: the capture was read from a damaged file"));
     }
     let bytes = modules
         .iter()
@@ -225,20 +211,4 @@ fn decode_costs(costs: &Member<'_>) -> Result<FormCosts, String> {
         anchor: stamp("anchor")?,
         waits: waits.transpose()?.unwrap_or_default(),
     })
-}
-
-fn decode_missing(
-    missing: &Member<'_>,
-    modules: &[ModuleCapture],
-) -> Result<CaptureDamage, String> {
-    let name = missing.get("array")?;
-    let text = name.string()?;
-    let array = CaptureArray::ALL.into_iter().find(|array| array.name() == text);
-    let array = array.ok_or_else(|| name.wrong("an array of a module"))?;
-    let number = missing.get("module")?;
-    let module = number.u32()?;
-    let of = modules.get(module as usize).ok_or_else(|| number.wrong("a module of the capture"))?;
-    let bytes: Range<u64> = missing.get("start")?.u64()?..missing.get("end")?.u64()?;
-    let slots = slots_of(array, &bytes, &of.descriptor);
-    Ok(CaptureDamage::Missing { module, array, bytes, slots })
 }
