@@ -4,13 +4,13 @@ use std::fmt::Write;
 
 use clap::{Args, ValueEnum};
 use profiler_trace::{
-    Capture, Diagnostic, FormCosts, HostSpanKind, HostThread, Launch, ModuleCapture,
-    RecordCost, ResourceEffect, Severity, Site, Trace, printable,
+    Capture, Diagnostic, FormCosts, HostSpanKind, HostThread, Launch, ModuleCapture, RecordCost,
+    Severity, Site, Trace, printable,
 };
 use profiler_wire::SiteKind;
 use profiler_wire::header::Dim3;
 use profiler_wire::symbol::CALIBRATION;
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 use crate::arguments::CaptureArguments;
 use crate::console::{Console, heading};
@@ -346,26 +346,12 @@ fn host_thread(thread: &HostThread) -> Value {
 
 fn to_json(file: &FileFacts, modules: &[ModuleFacts], outline: &Outline) -> Value {
     let Outline { trace, regions } = outline;
-    let device = &trace.device;
-    let site = |site: &Site| {
-        json!({
-            "id": site.id,
-            "kind": format!("{:?}", site.kind).to_lowercase(),
-            "name": site.name,
-            "list": site.list,
-            "file": site.file,
-            "line": site.line,
-            "column": site.column,
-            "module": site.module,
-            "unit": site.unit,
-        })
-    };
     let module = |module: &ModuleFacts| {
         json!({
             "wire_version": module.wire_version,
             "slots": module.slots,
             "raw_bytes": module.raw_bytes,
-            "sites": module.sites.iter().chain(&module.calibration).map(site).collect::<Vec<_>>(),
+            "sites": module.sites.iter().chain(&module.calibration).collect::<Vec<_>>(),
         })
     };
     let launch = |launch: &Launch| {
@@ -383,22 +369,6 @@ fn to_json(file: &FileFacts, modules: &[ModuleFacts], outline: &Outline) -> Valu
             "lost": warps.iter().map(|warp| warp.lost).sum::<u64>(),
         })
     };
-    let costs = |costs: &FormCosts| {
-        let stamps = costs.stamps().map(|(name, cost)| {
-            let ticks = json!({ "before": cost.before_ticks, "after": cost.after_ticks });
-            (name.to_owned(), ticks)
-        });
-        Value::Object(stamps.into_iter().collect())
-    };
-    let record_cost = trace.record_cost.as_ref().map(|cost| {
-        let each = |(name, forms): (&str, &FormCosts)| (name.to_owned(), costs(forms));
-        let mut members: Map<String, Value> = cost.elections().map(each).into_iter().collect();
-        if let Some(host) = &cost.host {
-            let host = host.elections().map(each).into_iter().collect();
-            members.insert("host".to_owned(), Value::Object(host));
-        }
-        Value::Object(members)
-    });
     let diagnostics = trace.diagnostics.list.iter().map(Diagnostic::to_json);
     json!({
         "schema": 1,
@@ -407,13 +377,7 @@ fn to_json(file: &FileFacts, modules: &[ModuleFacts], outline: &Outline) -> Valu
             "bytes": file.bytes,
             "raw_bytes": file.raw_bytes,
         },
-        "device": {
-            "name": device.name,
-            "emulated": device.emulated,
-            "compute_capability": device.compute_capability,
-            "sm_count": device.sm_count,
-            "driver": device.driver,
-        },
+        "device": trace.device,
         "clock": {
             "mhz": trace.clock_mhz,
             "resolution_ns": trace.resolution_ns,
@@ -421,8 +385,8 @@ fn to_json(file: &FileFacts, modules: &[ModuleFacts], outline: &Outline) -> Valu
             "origin_ns": trace.origin_ns,
             "kept_readings": file.clock_readings,
         },
-        "record_cost": record_cost,
-        "resources": trace.resources.iter().map(ResourceEffect::to_json).collect::<Vec<_>>(),
+        "record_cost": trace.record_cost,
+        "resources": trace.resources,
         "cost_subtracted": trace.cost_subtracted,
         "host": {
             "uncertainty_ns": trace.host.uncertainty_ns,

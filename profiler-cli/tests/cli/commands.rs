@@ -68,7 +68,10 @@ fn info_is_json_if_asked() {
     assert_eq!(info["modules"][0]["sites"][2]["unit"], "bytes");
     assert_eq!(info["modules"][0]["sites"][5]["kind"], "mark");
     for election in ["one_lane", "elected"] {
-        assert_eq!(info["record_cost"][election]["region_begin"]["after"], 10.0, "{election}");
+        assert_eq!(
+            info["record_cost"][election]["region_begin"]["after_ticks"], 10.0,
+            "{election}"
+        );
     }
 }
 
@@ -93,7 +96,7 @@ fn info_says_what_a_record_to_the_host_costs_where_that_was_measured() {
         assert!(text.contains(&format!("cost      {line}\n")), "{text}");
     }
     let host = &folder.run("info both.capture --format json").json()["record_cost"]["host"];
-    assert_eq!(host["elected"]["region_end"]["after"], 25.0);
+    assert_eq!(host["elected"]["region_end"]["after_ticks"], 25.0);
 }
 
 #[test]

@@ -8,14 +8,13 @@ mod clocks;
 mod codec;
 mod error;
 mod format;
-mod host;
 mod metadata;
 mod read;
-mod resources;
 mod write;
 
 use profiler_wire::descriptor::{FLAG_CLAIMED, Lost};
 use profiler_wire::{Descriptor, header};
+use serde::{Deserialize, Serialize};
 
 use crate::host::HostCapture;
 use crate::model::DeviceInfo;
@@ -52,7 +51,8 @@ pub struct Capture {
 ///
 /// Records of kernels that have not finished are those of `buffer = host`: a unit that lies after
 /// one that was never written, or is itself written in part, was then on its way.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "how", rename_all = "lowercase")]
 pub enum CaptureEnd {
     /// They had finished: missing records were never recorded, or are counted as lost.
     #[default]
