@@ -4,7 +4,7 @@ use std::fs;
 use std::io::{self, BufReader, Read};
 
 use profiler_trace::{
-    Capture, CaptureDamage, CaptureError, Decoder, Progress, StreamedTrace, Trace,
+    Capture, CaptureError, Decoder, Progress, StreamedTrace, Trace,
 };
 
 use crate::arguments::{File, ReadingArguments};
@@ -12,12 +12,10 @@ use crate::console::Console;
 use crate::exit::{Error, cannot_read, chain};
 use crate::units::bytes;
 
-/// A capture, and facts about its file.
+/// A capture, and the size of its file.
 pub(crate) struct Loaded {
-    /// Its whole parts.
+    /// The capture.
     pub(crate) capture: Capture,
-    /// Its damage.
-    pub(crate) damage: Vec<CaptureDamage>,
     /// The size of the file.
     pub(crate) file_bytes: u64,
 }
@@ -62,7 +60,7 @@ pub(crate) fn capture(
     let reader = BufReader::with_capacity(1 << 16, progress.bar.wrap_read(reader));
     let limit = arguments.memory_limit.unwrap_or(u64::MAX);
     let read = Capture::read_from_within(reader, limit);
-    let (capture, damage) = read.map_err(|error| match error {
+    let capture = read.map_err(|error| match error {
         CaptureError::Io(error) => unreadable(error),
         CaptureError::TooLarge { limit } => Error::new(format!(
             "{name} holds more than the {} that --memory-limit allows",
@@ -72,7 +70,7 @@ pub(crate) fn capture(
         error => Error::new(format!("{name}: {}", chain(&error))),
     })?;
     let file_bytes = progress.bar.position();
-    Ok(Loaded { capture, damage, file_bytes })
+    Ok(Loaded { capture, file_bytes })
 }
 
 /// The decoder of a capture, as the arguments ask for it.

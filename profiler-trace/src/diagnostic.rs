@@ -179,12 +179,6 @@ kinds! {
     DamagedDescriptor "damaged-descriptor" Error,
     /// Arrays that end before the slots in use do. Count: slots or lanes affected.
     TruncatedCapture "truncated-capture" Error loss,
-    /// Damage to the file that the capture was read from. It may have cost nothing. Count: the length of [`Capture::damage`](crate::Capture::damage).
-    DamagedCapture "damaged-capture" Warning,
-    /// Slots, used or not, whose headers lay in missing parts of the file.
-    UnreadableSlot "unreadable-slot" Error loss,
-    /// Lanes, used or not, whose buffers or counts lay in missing parts of the file.
-    UnreadableRecords "unreadable-records" Error loss,
     /// SMs whose clock readings contradict each other.
     ClockContradiction "clock-contradiction" Error,
     /// SMs with a single clock reading, which took the frequency of the others.

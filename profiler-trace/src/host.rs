@@ -3,12 +3,15 @@
 use std::collections::HashMap;
 use std::fmt;
 
+use serde::{Deserialize, Serialize};
+
 use crate::display::counted;
+use crate::json::float;
 use crate::model::{Launch, Site};
 use crate::units::duration;
 
 /// The host's part of a session, as it was recorded, with times of the host's clock.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct HostCapture {
     /// Readings of both clocks, in order of time.
     pub clock: Vec<ClockPair>,
@@ -18,19 +21,33 @@ pub struct HostCapture {
     pub spans: Vec<HostRecord>,
 }
 
+impl HostCapture {
+    /// Checks what a file must have.
+    pub(crate) fn check(&self) -> Result<(), &'static str> {
+        if self.clock.is_empty() || !self.clock.is_sorted_by_key(|pair| pair.host_ns) {
+            return Err("the host's `clock` is not a row of readings in order of time");
+        }
+        if self.spans.iter().any(|span| span.thread as usize >= self.threads.len()) {
+            return Err("the `thread` of a host's span is not the number of a thread");
+        }
+        Ok(())
+    }
+}
+
 /// A reading of both clocks at one moment.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct ClockPair {
     /// The host's monotonic clock, in nanoseconds from a moment of its own.
     pub host_ns: u64,
     /// `%globaltimer`, in nanoseconds.
     pub device_ns: u64,
     /// The largest possible time between the two readings, in nanoseconds.
+    #[serde(with = "float")]
     pub uncertainty_ns: f64,
 }
 
 /// A span of a host thread, as it was recorded.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct HostRecord {
     /// Index into [`HostCapture::threads`].
     pub thread: u32,

@@ -1,68 +1,90 @@
-//! JSON that is read member by member, with the path of what is wrong.
+//! Values whose form in JSON is not that of their types.
 
-use serde_json::Value;
+use profiler_wire::SiteKind;
+use profiler_wire::site::Buffer;
+use serde::{Deserialize, Serialize};
 
-/// A floating-point number; JSON has no infinity and no NaN.
-pub(crate) fn float(number: f64) -> Value {
-    if number.is_finite() { number.into() } else { number.to_string().into() }
-}
+/// Floating-point numbers. JSON has no infinity and no NaN; these are strings.
+pub(crate) mod float {
+    use serde::de::{Deserialize, Deserializer, Error};
+    use serde::ser::Serializer;
 
-/// A value inside the metadata, and where it stands there.
-#[derive(Clone)]
-pub(crate) struct Member<'v> {
-    value: &'v Value,
-    path: String,
-}
-
-impl<'v> Member<'v> {
-    pub(crate) fn root(value: &'v Value) -> Self {
-        Self { value, path: String::new() }
+    #[derive(serde::Deserialize)]
+    #[serde(untagged, expecting = "expected a number")]
+    enum Form {
+        Number(f64),
+        Text(String),
     }
 
-    pub(crate) fn get(&self, name: &str) -> Result<Self, String> {
-        let path = format!("{}.{name}", self.path);
-        match self.value.get(name) {
-            Some(value) => Ok(Self { value, path }),
-            None => Err(format!("{path} is missing")),
+    pub(crate) fn serialize<S: Serializer>(number: &f64, to: S) -> Result<S::Ok, S::Error> {
+        if number.is_finite() { to.serialize_f64(*number) } else { to.collect_str(number) }
+    }
+
+    pub(crate) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<f64, D::Error> {
+        match Form::deserialize(from)? {
+            Form::Number(number) => Ok(number),
+            Form::Text(text) => text.parse().map_err(D::Error::custom),
         }
     }
+}
 
-    /// `None` of null.
-    pub(crate) fn option(&self) -> Option<Self> {
-        (!self.value.is_null()).then(|| self.clone())
+/// [`float`], or null.
+pub(crate) mod optional_float {
+    use serde::de::{Deserialize, Deserializer};
+    use serde::ser::{Serialize, Serializer};
+
+    #[derive(serde::Serialize, serde::Deserialize)]
+    struct Float(#[serde(with = "super::float")] f64);
+
+    pub(crate) fn serialize<S: Serializer>(number: &Option<f64>, to: S) -> Result<S::Ok, S::Error> {
+        number.map(Float).serialize(to)
     }
 
-    pub(crate) fn array(&self) -> Result<Vec<Self>, String> {
-        let elements = self.value.as_array().ok_or_else(|| self.wrong("an array"))?;
-        let member = |(index, value)| Self { value, path: format!("{}[{index}]", self.path) };
-        Ok(elements.iter().enumerate().map(member).collect())
+    pub(crate) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Option<f64>, D::Error> {
+        Ok(Option::<Float>::deserialize(from)?.map(|Float(number)| number))
+    }
+}
+
+/// A strategy by its code, or null.
+pub(crate) mod strategy {
+    use profiler_wire::Strategy;
+    use serde::de::{Deserialize, Deserializer, Error};
+    use serde::ser::{Serialize, Serializer};
+
+    pub(crate) fn serialize<S: Serializer>(
+        strategy: &Option<Strategy>,
+        to: S,
+    ) -> Result<S::Ok, S::Error> {
+        strategy.map(Strategy::code).serialize(to)
     }
 
-    pub(crate) fn string(&self) -> Result<String, String> {
-        self.value.as_str().map(str::to_owned).ok_or_else(|| self.wrong("a string"))
+    pub(crate) fn deserialize<'de, D: Deserializer<'de>>(
+        from: D,
+    ) -> Result<Option<Strategy>, D::Error> {
+        let code = Option::<u16>::deserialize(from)?;
+        let known = |code| Strategy::from_code(code).ok_or(code);
+        code.map(known).transpose().map_err(|code| {
+            D::Error::custom(format_args!("{code} is not the code of a strategy"))
+        })
     }
+}
 
-    pub(crate) fn bool(&self) -> Result<bool, String> {
-        self.value.as_bool().ok_or_else(|| self.wrong("true or false"))
-    }
+/// The kind of a site, by its name.
+#[derive(Serialize, Deserialize)]
+#[serde(remote = "SiteKind", rename_all = "lowercase")]
+pub(crate) enum Kind {
+    Kernel,
+    Region,
+    Mark,
+    Signal,
+    Wait,
+    Names,
+}
 
-    pub(crate) fn u64(&self) -> Result<u64, String> {
-        self.value.as_u64().ok_or_else(|| self.wrong("a whole number"))
-    }
-
-    pub(crate) fn u32(&self) -> Result<u32, String> {
-        self.u64()?.try_into().map_err(|_| self.wrong("a number below 2^32"))
-    }
-
-    pub(crate) fn f64(&self) -> Result<f64, String> {
-        let number = match self.value {
-            Value::String(text) => text.parse().ok(),
-            value => value.as_f64(),
-        };
-        number.ok_or_else(|| self.wrong("a number"))
-    }
-
-    pub(crate) fn wrong(&self, expected: &str) -> String {
-        format!("{} is not {expected}", self.path)
-    }
+/// A buffer, by its name.
+#[derive(Serialize, Deserialize)]
+#[serde(remote = "Buffer", rename_all = "lowercase")]
+pub(crate) enum BufferName {
+    Global,
+    Host,
 }

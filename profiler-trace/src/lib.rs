@@ -35,7 +35,7 @@ mod table;
 pub mod units;
 
 pub use capture::{
-    CAPTURE_FORMAT_VERSION, Capture, CaptureArray, CaptureDamage, CaptureEnd, CaptureError,
+    CAPTURE_FORMAT_VERSION, Capture, CaptureEnd, CaptureError,
     KeptClock, ModuleCapture,
 };
 pub use decode::{Decoder, StreamedTrace, WarpRecords, decode};

@@ -6,9 +6,11 @@
 use profiler_wire::header::{Clock, Dim3};
 pub use profiler_wire::site::Buffer;
 use profiler_wire::{SiteKind, Strategy};
+use serde::{Deserialize, Serialize};
 
 use crate::diagnostic::Diagnostics;
 use crate::host::HostTrace;
+use crate::json::{BufferName, Kind, optional_float, strategy};
 use crate::record_cost::RecordCost;
 use crate::resources::ResourceEffect;
 
@@ -17,11 +19,12 @@ use crate::resources::ResourceEffect;
 pub struct SiteIndex(pub u32);
 
 /// A place in the source: a kernel, a region, a mark, or one name of a name list.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Site {
     /// The id that records hold; unique within one module.
     pub id: u32,
     /// Its kind ([`SiteKind::Names`] for a name of a list, which is used as a region).
+    #[serde(with = "Kind")]
     pub kind: SiteKind,
     /// The name that the user gave.
     pub name: String,
@@ -38,10 +41,13 @@ pub struct Site {
     /// Unit of the value; `None` if it has none.
     pub unit: Option<String>,
     /// The strategy of recording; `None` means that of the kernel.
+    #[serde(with = "strategy")]
     pub strategy: Option<Strategy>,
     /// Entry symbol of a kernel, if the macro fixed it.
     pub symbol: Option<String>,
     /// The memory that a kernel records to.
+    // Not in the first files of this version.
+    #[serde(default, with = "BufferName")]
     pub buffer: Buffer,
 }
 
@@ -232,7 +238,7 @@ pub struct Edge {
 }
 
 /// The device of a session.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct DeviceInfo {
     /// The GPU's name, or "emulator".
     pub name: String,
@@ -246,6 +252,7 @@ pub struct DeviceInfo {
     pub driver: String,
     /// The exact frequency of the SM clock in MHz, which only the emulator with its virtual clock
     /// knows. The frequency of a GPU changes with load and temperature, so it is measured.
+    #[serde(with = "optional_float")]
     pub clock_mhz: Option<f64>,
 }
 

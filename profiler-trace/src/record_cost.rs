@@ -2,16 +2,18 @@
 
 use profiler_wire::Strategy;
 use profiler_wire::site::Buffer;
-use serde_json::{Map, Value, json};
+use serde::{Deserialize, Serialize};
 
 use crate::json::float;
 
 /// The cost of one stamp, before and after it.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct StampCost {
     /// Ticks before the stamp, such as those of an election.
+    #[serde(with = "float")]
     pub before_ticks: f64,
     /// Ticks after the stamp, such as those of the store.
+    #[serde(with = "float")]
     pub after_ticks: f64,
 }
 
@@ -35,11 +37,13 @@ impl StampCost {
 }
 
 /// The additional wait of a stamp right after another record, on top of [`StampCost`].
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct StampWait {
     /// Ticks on average.
+    #[serde(with = "float")]
     pub mean_ticks: f64,
     /// The most ticks that were seen, but for rare interruptions.
+    #[serde(with = "float")]
     pub most_ticks: f64,
 }
 
@@ -68,7 +72,7 @@ impl StampWait {
 }
 
 /// The time that a record or a stamp holds up the next one; see [`RecordCost`].
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct StampWaits {
     /// Whatever stamp right after the begin of a region, with no record near before it. None of
     /// [`HostCost`]: there the begin is a record.
@@ -95,7 +99,7 @@ impl StampWaits {
 ///
 /// The stamps' costs are those of records that stand apart from each other; `waits` comes on top of
 /// them where records stand close together.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct FormCosts {
     /// The begin of a region.
     pub region_begin: StampCost,
@@ -110,6 +114,7 @@ pub struct FormCosts {
     /// A reading of both clocks.
     pub anchor: StampCost,
     /// The additional cost of a record right after another one.
+    #[serde(default)]
     pub waits: StampWaits,
 }
 
@@ -161,15 +166,6 @@ impl FormCosts {
     #[must_use]
     pub fn adjacent_total_ticks(&self) -> f64 {
         self.total_ticks() + self.waits.end.mean_ticks
-    }
-
-    fn to_json(self) -> Value {
-        let stamp = |cost: StampCost| json!({ "before_ticks": float(cost.before_ticks), "after_ticks": float(cost.after_ticks) });
-        let wait = |wait: StampWait| json!({ "mean_ticks": float(wait.mean_ticks), "most_ticks": float(wait.most_ticks) });
-        let waits = self.waits.each().map(|(name, of)| (name.to_owned(), wait(of)));
-        let waits = ("waits".to_owned(), Value::Object(waits.into_iter().collect()));
-        let stamps = self.stamps().map(|(name, cost)| (name.to_owned(), stamp(cost)));
-        Value::Object(stamps.into_iter().chain([waits]).collect())
     }
 
     /// Each stamp, under a name for programs.
@@ -246,7 +242,7 @@ impl FormCosts {
 ///
 /// With `buffer = host` a region is two records, and each form costs something else:
 /// [`RecordCost::host`]. Model and measurement are the same.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct RecordCost {
     /// Records of one lane that is known beforehand: all strategies but `elected`. By `thread` each
     /// lane stores a record, and this is the least cost.
@@ -254,11 +250,12 @@ pub struct RecordCost {
     /// Records of a lane that is elected.
     pub elected: FormCosts,
     /// Records to host memory, if they were measured.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub host: Option<HostCost>,
 }
 
 /// The cost of recording with `buffer = host` on an idle bus, measured as for [`RecordCost`].
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct HostCost {
     /// Records of one lane that is known beforehand, as in [`RecordCost::one_lane`].
     pub one_lane: FormCosts,
@@ -309,18 +306,6 @@ impl RecordCost {
     #[must_use]
     pub const fn elections(&self) -> [(&'static str, &FormCosts); 2] {
         [("one_lane", &self.one_lane), ("elected", &self.elected)]
-    }
-
-    /// A JSON object, as captures have it.
-    pub(crate) fn to_json(self) -> Value {
-        let elections = |costs: [(&'static str, &FormCosts); 2]| -> Map<String, Value> {
-            costs.into_iter().map(|(name, costs)| (name.to_owned(), costs.to_json())).collect()
-        };
-        let mut members = elections(self.elections());
-        if let Some(host) = self.host {
-            members.insert("host".to_owned(), elections(host.elections()).into());
-        }
-        members.into()
     }
 
     /// Whether every figure is one that can be subtracted.

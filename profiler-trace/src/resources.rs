@@ -3,14 +3,14 @@
 use std::fmt;
 
 use profiler_wire::header::Dim3;
-use serde_json::{Value, json};
+use serde::{Deserialize, Serialize};
 
 use crate::diagnostic::{Diagnostic, DiagnosticKind, Diagnostics};
 use crate::display::{counted, extent};
 use crate::model::Trace;
 
 /// The resources of an SM that a kernel takes.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct KernelResources {
     /// Registers of a thread.
     pub registers: u32,
@@ -23,22 +23,11 @@ pub struct KernelResources {
     pub blocks_per_sm: u32,
 }
 
-impl KernelResources {
-    fn to_json(self) -> Value {
-        json!({
-            "registers": self.registers,
-            "local_bytes": self.local_bytes,
-            "shared_bytes": self.shared_bytes,
-            "blocks_per_sm": self.blocks_per_sm,
-        })
-    }
-}
-
 /// The effect of annotations on the registers of a kernel and on the number of its blocks that fit an SM.
 ///
 /// As a sentence: "`gemm`, block 256: 40 registers and 6 blocks an SM with annotations, 38 and 6
 /// without". It includes local memory if there is any, and static shared memory if it differs.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ResourceEffect {
     /// The kernel's name in its module.
     pub kernel: String,
@@ -57,19 +46,6 @@ impl ResourceEffect {
     #[must_use]
     pub const fn loses_blocks(&self) -> bool {
         self.with.blocks_per_sm < self.without.blocks_per_sm
-    }
-
-    /// A JSON object: `kernel`, `block`, `dynamic_shared_bytes` and, for `without` and `with`, objects
-    /// with `registers`, `local_bytes`, `shared_bytes` and `blocks_per_sm`.
-    #[must_use]
-    pub fn to_json(&self) -> Value {
-        json!({
-            "kernel": self.kernel,
-            "block": self.block,
-            "dynamic_shared_bytes": self.dynamic_shared_bytes,
-            "without": self.without.to_json(),
-            "with": self.with.to_json(),
-        })
     }
 }
 

@@ -34,6 +34,8 @@
 //! more atomic add on the counter after the last SM's takes a slot of the common pool, which begins
 //! at `pool_start`. Where a shard is empty, warps ask the pool at once.
 
+use core::array;
+
 use crate::record::UNIT_BYTES;
 
 /// Bytes of a descriptor.
@@ -52,90 +54,98 @@ pub const CURSOR_MAX: u32 = u32::MAX - (2 * LANE_STEP - 1);
 /// Bytes of a row in the buffer of the other lanes.
 pub const LANE_STEP: u32 = 32 * UNIT_BYTES;
 
-/// Byte offsets of the fields, for the device's loads from constant memory.
-pub mod offset {
-    #![allow(missing_docs, reason = "each names the field of Descriptor")]
-    pub const VERSION: u32 = 0;
-    pub const FLAGS: u32 = 4;
-    pub const HEADERS: u32 = 8;
-    pub const RECORDS: u32 = 16;
-    pub const RECORD_MASK: u32 = 24;
-    pub const RECORD_LIMIT: u32 = 28;
-    pub const RECORD_SHIFT: u32 = 32;
-    pub const SLOT_COUNT: u32 = 36;
-    pub const SLOT_BASE: u32 = 40;
-    pub const SM_COUNT: u32 = 44;
-    pub const LANES: u32 = 48;
-    pub const LANE_COUNTS: u32 = 56;
-    pub const LANE_MASK: u32 = 64;
-    pub const LANE_LIMIT: u32 = 68;
-    pub const LANE_SHIFT: u32 = 72;
-    pub const WARP_MASK: u32 = 76;
-    pub const BLOCK_FIRST: u32 = 80;
-    pub const BLOCK_COUNT: u32 = 84;
-    pub const BLOCK_STRIDE: u32 = 88;
-    pub const SLOTS_PER_SHARD: u32 = 92;
-    pub const CLAIMS: u32 = 96;
-    pub const POOL_START: u32 = 104;
-    pub const LOST: u32 = 112;
-    /// What [`block_magic`](super::block_magic) gives for the stride, 8 bytes: kernels need no division.
-    pub const BLOCK_MAGIC: u32 = 120;
-    /// In a module that was rewritten and has no session: the most records that a warp makes, 4 bytes; 0 if that is
-    /// not known. No kernel reads it.
-    pub const RECORDS_BOUND: u32 = 108;
-    /// Likewise: the hash by which it is known, 8 bytes.
-    pub const MODULE_HASH: u32 = BLOCK_MAGIC;
+/// Makes of the list of fields the descriptor, their offsets, and its bytes.
+macro_rules! descriptor {
+    ($($(#[$doc:meta])* pub $field:ident: $integer:ident at $offset:ident = $at:literal,)*) => {
+        /// Byte offsets of the fields, for the device's loads from constant memory.
+        pub mod offset {
+            $(#[doc = concat!("Of [`Descriptor::", stringify!($field), "`](super::Descriptor).")]
+            pub const $offset: u32 = $at;)*
+            /// What [`block_magic`](super::block_magic) gives for the stride, 8 bytes: kernels need no division.
+            pub const BLOCK_MAGIC: u32 = 120;
+            /// In a module that was rewritten and has no session: the most records that a warp makes, 4 bytes; 0
+            /// if that is not known. No kernel reads it.
+            pub const RECORDS_BOUND: u32 = 108;
+            /// Likewise: the hash by which it is known, 8 bytes.
+            pub const MODULE_HASH: u32 = BLOCK_MAGIC;
+        }
+
+        /// The launch descriptor; see the module's documentation. Addresses are device addresses.
+        #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+        pub struct Descriptor {
+            $($(#[$doc])* pub $field: $integer,)*
+        }
+
+        impl Descriptor {
+            /// The bytes as the device reads them.
+            #[must_use]
+            pub fn to_bytes(&self) -> [u8; BYTES] {
+                let mut bytes = [0; BYTES];
+                let mut put = |at: usize, field: &[u8]| {
+                    bytes[at..][..field.len()].copy_from_slice(field);
+                };
+                $(put($at, &self.$field.to_le_bytes());)*
+                put(offset::BLOCK_MAGIC as usize, &block_magic(self.block_stride).to_le_bytes());
+                bytes
+            }
+
+            /// The inverse of [`Descriptor::to_bytes`].
+            #[must_use]
+            pub fn from_bytes(bytes: &[u8; BYTES]) -> Self {
+                $(let $field = $integer::from_le_bytes(array::from_fn(|byte| bytes[$at + byte]));)*
+                Self { $($field),* }
+            }
+        }
+    };
 }
 
-/// The launch descriptor; see the module's documentation. Addresses are device addresses.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Descriptor {
+descriptor! {
     /// The wire version, or 0: record nothing.
-    pub version: u32,
+    pub version: u32 at VERSION = 0,
     /// [`FLAG_CLAIMED`], [`FLAG_LANES`].
-    pub flags: u32,
+    pub flags: u32 at FLAGS = 4,
     /// Array of `slot_count` headers.
-    pub headers: u64,
+    pub headers: u64 at HEADERS = 8,
     /// Lane 0's buffers, aligned to `1 << record_shift`.
-    pub records: u64,
+    pub records: u64 at RECORDS = 16,
     /// See "Slots".
-    pub record_mask: u32,
+    pub record_mask: u32 at RECORD_MASK = 24,
     /// See "Slots".
-    pub record_limit: u32,
+    pub record_limit: u32 at RECORD_LIMIT = 28,
     /// Binary logarithm of the bytes between two buffers of lane 0.
-    pub record_shift: u32,
+    pub record_shift: u32 at RECORD_SHIFT = 32,
     /// The number of slots.
-    pub slot_count: u32,
+    pub slot_count: u32 at SLOT_COUNT = 36,
     /// Linear slots: the first slot of the next launch; in a capture it may lie after the last one.
-    pub slot_base: u32,
+    pub slot_base: u32 at SLOT_BASE = 40,
     /// Claimed slots: how many SMs have counters.
-    pub sm_count: u32,
+    pub sm_count: u32 at SM_COUNT = 44,
     /// The other lanes' buffers, one to a slot, aligned to `1 << lane_shift`.
-    pub lanes: u64,
+    pub lanes: u64 at LANES = 48,
     /// 32 counts of 8 bytes ([`crate::header::pack_counts`]) to a slot.
-    pub lane_counts: u64,
+    pub lane_counts: u64 at LANE_COUNTS = 56,
     /// See "Slots".
-    pub lane_mask: u32,
+    pub lane_mask: u32 at LANE_MASK = 64,
     /// See "Slots".
-    pub lane_limit: u32,
+    pub lane_limit: u32 at LANE_LIMIT = 68,
     /// Binary logarithm of the bytes between two slots' buffers of the other lanes.
-    pub lane_shift: u32,
+    pub lane_shift: u32 at LANE_SHIFT = 72,
     /// Which warps of a block record; bit i for warp i.
-    pub warp_mask: u32,
+    pub warp_mask: u32 at WARP_MASK = 76,
     /// The linear index of the first block that records.
-    pub block_first: u32,
+    pub block_first: u32 at BLOCK_FIRST = 80,
     /// The number of blocks that record; `u32::MAX` for all.
-    pub block_count: u32,
+    pub block_count: u32 at BLOCK_COUNT = 84,
     /// Every how many-th block records; at least 1.
-    pub block_stride: u32,
+    pub block_stride: u32 at BLOCK_STRIDE = 88,
     /// Claimed slots: how many slots each counter of an SM gives out.
-    pub slots_per_shard: u32,
+    pub slots_per_shard: u32 at SLOTS_PER_SHARD = 92,
     /// Claimed slots: `SHARDS_PER_SM * sm_count + 1` counters of 8 bytes, [`CLAIM_STRIDE`] bytes apart.
-    pub claims: u64,
+    pub claims: u64 at CLAIMS = 96,
     /// Claimed slots: the first slot of the common pool.
-    pub pool_start: u32,
+    pub pool_start: u32 at POOL_START = 104,
     /// A [`Lost`].
-    pub lost: u64,
+    pub lost: u64 at LOST = 112,
 }
 
 /// Counts of lost units, by warps without a slot and lanes without a buffer: three counters of 8 bytes.
@@ -156,11 +166,7 @@ impl Lost {
     /// Reads the counters as they lie in memory.
     #[must_use]
     pub fn from_bytes(bytes: &[u8; Self::BYTES]) -> Self {
-        let word = |at: usize| {
-            let mut word = [0; 8];
-            word.copy_from_slice(&bytes[at..at + 8]);
-            u64::from_le_bytes(word)
-        };
+        let word = |at: usize| u64::from_le_bytes(array::from_fn(|byte| bytes[at + byte]));
         Self { warps: word(0), units: word(8), attachments: word(16) }
     }
 
@@ -185,84 +191,6 @@ impl core::ops::Sub for Lost {
             attachments: self.attachments.saturating_sub(before.attachments),
         }
     }
-}
-
-macro_rules! fields {
-    ($($field:ident at $offset:ident),* $(,)?) => {
-        impl Descriptor {
-            /// The bytes as the device reads them.
-            #[must_use]
-            pub fn to_bytes(&self) -> [u8; BYTES] {
-                let mut bytes = [0; BYTES];
-                $({
-                    let field = self.$field.to_le_bytes();
-                    let at = offset::$offset as usize;
-                    bytes[at..at + field.len()].copy_from_slice(&field);
-                })*
-                bytes[offset::BLOCK_MAGIC as usize..]
-                    .copy_from_slice(&block_magic(self.block_stride).to_le_bytes());
-                bytes
-            }
-
-            /// The inverse of [`Descriptor::to_bytes`].
-            #[must_use]
-            pub fn from_bytes(bytes: &[u8; BYTES]) -> Self {
-                let mut descriptor = Self::default();
-                $({
-                    let mut field = descriptor.$field.to_le_bytes();
-                    let at = offset::$offset as usize;
-                    let length = field.len();
-                    field.copy_from_slice(&bytes[at..at + length]);
-                    descriptor.$field = from_le(field);
-                })*
-                descriptor
-            }
-        }
-    };
-}
-
-/// Lets one macro read 4-byte and 8-byte fields.
-trait FromLittleEndian<Bytes> {
-    fn read(bytes: Bytes) -> Self;
-}
-impl FromLittleEndian<[u8; 4]> for u32 {
-    fn read(bytes: [u8; 4]) -> Self {
-        Self::from_le_bytes(bytes)
-    }
-}
-impl FromLittleEndian<[u8; 8]> for u64 {
-    fn read(bytes: [u8; 8]) -> Self {
-        Self::from_le_bytes(bytes)
-    }
-}
-fn from_le<Bytes, T: FromLittleEndian<Bytes>>(bytes: Bytes) -> T {
-    T::read(bytes)
-}
-
-fields! {
-    version at VERSION,
-    flags at FLAGS,
-    headers at HEADERS,
-    records at RECORDS,
-    record_mask at RECORD_MASK,
-    record_limit at RECORD_LIMIT,
-    record_shift at RECORD_SHIFT,
-    slot_count at SLOT_COUNT,
-    slot_base at SLOT_BASE,
-    sm_count at SM_COUNT,
-    lanes at LANES,
-    lane_counts at LANE_COUNTS,
-    lane_mask at LANE_MASK,
-    lane_limit at LANE_LIMIT,
-    lane_shift at LANE_SHIFT,
-    warp_mask at WARP_MASK,
-    block_first at BLOCK_FIRST,
-    block_count at BLOCK_COUNT,
-    block_stride at BLOCK_STRIDE,
-    slots_per_shard at SLOTS_PER_SHARD,
-    claims at CLAIMS,
-    pool_start at POOL_START,
-    lost at LOST,
 }
 
 /// 2^64 divided by a stride, rounded up; 0 for all blocks.

@@ -18,7 +18,7 @@
 #![no_std]
 #![forbid(unsafe_code)]
 
-#[cfg(feature = "spool")]
+#[cfg(any(feature = "spool", feature = "statics"))]
 extern crate alloc;
 
 pub mod descriptor;
@@ -28,6 +28,8 @@ pub mod selection;
 pub mod site;
 #[cfg(feature = "spool")]
 pub mod spool;
+#[cfg(feature = "statics")]
+pub mod statics;
 pub mod symbol;
 
 pub use descriptor::Descriptor;

@@ -17,7 +17,7 @@ fn check(processor: &TraceProcessor, name: &str) -> Result<(), Failed> {
         Command::new(program).args(["--backend", "emulator", "--out"]).arg(&out).output()?;
     let printed = String::from_utf8_lossy(&output.stdout);
     assert!(output.status.success(), "{printed}{}", String::from_utf8_lossy(&output.stderr));
-    let (capture, _) = Capture::read(out.join(name).with_extension("capture"))?;
+    let capture = Capture::read(out.join(name).with_extension("capture"))?;
     let recorded = decode(&capture).recorded();
     let timeline = out.join(name).with_extension("pftrace");
     let found = processor.check(&timeline)?;

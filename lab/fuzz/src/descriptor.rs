@@ -54,7 +54,6 @@ pub fn check(bytes: &[u8]) {
 
     let mut file = Vec::new();
     capture.write_to(&mut file).expect("a vector takes all");
-    let (again, damage) = Capture::read_from(file.as_slice()).expect("it was just written");
-    assert_eq!(damage, []);
+    let again = Capture::read_from(file.as_slice()).expect("it was just written");
     assert_eq!(again.modules, capture.modules);
 }

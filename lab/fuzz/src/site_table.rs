@@ -63,8 +63,8 @@ fn check_result(table: Result<SiteTable, SiteTableError>) {
     };
     let mut file = Vec::new();
     capture.write_to(&mut file).expect("a vector takes all");
-    let (again, damage) = Capture::read_from(file.as_slice()).expect("it was just written");
-    assert_eq!((again, damage), (capture, Vec::new()));
+    let again = Capture::read_from(file.as_slice()).expect("it was just written");
+    assert_eq!(again, capture);
 }
 
 /// A module with these entries, as a compiler writes them: zeros at the end are left out.

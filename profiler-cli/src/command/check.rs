@@ -6,7 +6,7 @@ use std::str::FromStr;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Args, ValueEnum, ValueHint};
 use profiler_trace::{
-    CaptureDamage, Diagnostic, DiagnosticKind as Kind, Severity, Trace, printable,
+    Diagnostic, DiagnosticKind as Kind, Severity, Trace, printable,
 };
 use serde_json::{Value, json};
 
@@ -26,8 +26,8 @@ Examples:
 /// Show diagnostics, with an exit code for continuous integration
 ///
 /// Errors mean that numbers may be wrong, warnings that something is missing; notes are good to know. Exits
-/// with 1 if a denied diagnostic was found, and with 2 if a capture could not be read. Errors and damaged
-/// files are denied, unless --allow names them.
+/// with 1 if a denied diagnostic was found, and with 2 if a capture could not be read. Errors are
+/// denied, unless --allow names them.
 #[derive(Args, Debug)]
 #[command(after_help = EXAMPLES,
           after_long_help = format!("{EXAMPLES}\n\n{}\n\n{}", exit::HELP, names()))]
@@ -42,7 +42,7 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "WHAT", value_delimiter = ',', value_parser = classes(),
           hide_possible_values = true)]
     deny: Vec<Class>,
-    /// Never fail on these diagnostics, named as in --help, not even on errors and damage
+    /// Never fail on these diagnostics, named as in --help, not even on errors
     #[arg(long, value_name = "NAME", value_delimiter = ',', value_parser = kinds(),
           hide_possible_values = true)]
     allow: Vec<Kind>,
@@ -121,7 +121,7 @@ pub(super) fn run(arguments: &Arguments, console: &Console) -> Result<Verdict, E
         match load::capture(file, arguments.reading, console) {
             Ok(loaded) => {
                 let outline = load::outlined(loaded.capture, arguments.reading, console);
-                checks.push(Check::new(arguments, name, &outline.trace, &loaded.damage));
+                checks.push(Check::new(arguments, name, &outline.trace));
             }
             Err(error) if arguments.captures.len() == 1 => return Err(error),
             Err(error) => {
@@ -151,7 +151,6 @@ struct Check {
     name: String,
     /// The gravest first; whether it is denied.
     diagnostics: Vec<(Diagnostic, bool)>,
-    damage: Vec<String>,
     recorded: u64,
     lost: u64,
     lost_denied: bool,
@@ -163,7 +162,7 @@ struct Check {
 }
 
 impl Check {
-    fn new(arguments: &Arguments, name: String, trace: &Trace, damage: &[CaptureDamage]) -> Self {
+    fn new(arguments: &Arguments, name: String, trace: &Trace) -> Self {
         let denied = |diagnostic: &Diagnostic| {
             let by = |class: &Class| match *class {
                 Class::Warnings => diagnostic.severity() >= Severity::Warning,
@@ -172,9 +171,7 @@ impl Check {
                 Class::Empty => false,
                 Class::Kind(kind) => diagnostic.kind == kind,
             };
-            // A damaged file is a reason to doubt, even if a second copy was whole.
-            let grave =
-                diagnostic.severity() == Severity::Error || diagnostic.kind == Kind::DamagedCapture;
+            let grave = diagnostic.severity() == Severity::Error;
             !arguments.allow.contains(&diagnostic.kind) && (grave || arguments.deny.iter().any(by))
         };
         let list = trace.diagnostics.list.iter();
@@ -187,7 +184,6 @@ impl Check {
         Self {
             name,
             diagnostics,
-            damage: damage.iter().map(ToString::to_string).collect(),
             recorded: trace.recorded(),
             lost,
             lost_denied: lost > 0 && !explained && arguments.deny.contains(&Class::Losses),
@@ -217,9 +213,6 @@ impl Check {
         }
         if let Some(note) = &self.never_recorded {
             let _ = writeln!(text, "  note: {}", printable(note));
-        }
-        for damage in &self.damage {
-            let _ = writeln!(text, "  damaged: {}", printable(damage));
         }
         text
     }
@@ -255,7 +248,6 @@ impl Check {
             "empty": self.is_empty,
             "never_recorded": self.never_recorded,
             "diagnostics": diagnostics.collect::<Vec<_>>(),
-            "damage": self.damage,
         })
     }
 }

@@ -4,13 +4,13 @@ use std::fmt::Write;
 
 use clap::{Args, ValueEnum};
 use profiler_trace::{
-    Capture, CaptureDamage, Diagnostic, FormCosts, HostSpanKind, HostThread, Launch, ModuleCapture,
-    RecordCost, ResourceEffect, Severity, Site, Trace, printable,
+    Capture, Diagnostic, FormCosts, HostSpanKind, HostThread, Launch, ModuleCapture,
+    RecordCost, Severity, Site, Trace, printable,
 };
 use profiler_wire::SiteKind;
 use profiler_wire::header::Dim3;
 use profiler_wire::symbol::CALIBRATION;
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 use crate::arguments::CaptureArguments;
 use crate::console::{Console, heading};
@@ -58,7 +58,6 @@ pub(super) fn run(arguments: &Arguments, console: &Console) -> Result<Verdict, E
         name: input.capture.input_name().to_string(),
         bytes: loaded.file_bytes,
         raw_bytes: loaded.capture.modules.iter().map(raw_bytes).sum(),
-        damage: loaded.damage,
         clock_readings: loaded.capture.modules.iter().map(ModuleCapture::clock_readings).sum(),
     };
     let modules = module_facts(&loaded.capture);
@@ -81,7 +80,6 @@ struct FileFacts {
     bytes: u64,
     /// The size of the device's buffers, uncompressed.
     raw_bytes: u64,
-    damage: Vec<CaptureDamage>,
     /// The number of clock readings beside the kernels.
     clock_readings: usize,
 }
@@ -134,9 +132,6 @@ fn text(file: &FileFacts, modules: &[ModuleFacts], outline: &Outline, all: bool)
     let Outline { trace, regions } = outline;
     let mut lines = Lines(String::new());
     lines.add("file", &file_line(file));
-    for damage in &file.damage {
-        lines.add("damage", &damage.to_string());
-    }
     lines.add("device", &device(trace));
     if let Some(line) = clock(trace) {
         lines.add("clock", &line);
@@ -205,8 +200,8 @@ fn file_line(file: &FileFacts) -> String {
     if file.raw_bytes > 0 {
         line += &format!(", {} uncompressed", bytes(file.raw_bytes));
     }
-    // The ratio means nothing for a file that lacks parts, or for a small one, which is mostly names.
-    if file.damage.is_empty() && file.bytes > 0 && file.raw_bytes >= file.bytes {
+    // The ratio means nothing for a small file, which is mostly names.
+    if file.bytes > 0 && file.raw_bytes >= file.bytes {
         let times = digits(file.raw_bytes as f64 / file.bytes as f64);
         line += &format!(" ({times} times as much)");
     }
@@ -351,26 +346,12 @@ fn host_thread(thread: &HostThread) -> Value {
 
 fn to_json(file: &FileFacts, modules: &[ModuleFacts], outline: &Outline) -> Value {
     let Outline { trace, regions } = outline;
-    let device = &trace.device;
-    let site = |site: &Site| {
-        json!({
-            "id": site.id,
-            "kind": format!("{:?}", site.kind).to_lowercase(),
-            "name": site.name,
-            "list": site.list,
-            "file": site.file,
-            "line": site.line,
-            "column": site.column,
-            "module": site.module,
-            "unit": site.unit,
-        })
-    };
     let module = |module: &ModuleFacts| {
         json!({
             "wire_version": module.wire_version,
             "slots": module.slots,
             "raw_bytes": module.raw_bytes,
-            "sites": module.sites.iter().chain(&module.calibration).map(site).collect::<Vec<_>>(),
+            "sites": module.sites.iter().chain(&module.calibration).collect::<Vec<_>>(),
         })
     };
     let launch = |launch: &Launch| {
@@ -388,22 +369,6 @@ fn to_json(file: &FileFacts, modules: &[ModuleFacts], outline: &Outline) -> Valu
             "lost": warps.iter().map(|warp| warp.lost).sum::<u64>(),
         })
     };
-    let costs = |costs: &FormCosts| {
-        let stamps = costs.stamps().map(|(name, cost)| {
-            let ticks = json!({ "before": cost.before_ticks, "after": cost.after_ticks });
-            (name.to_owned(), ticks)
-        });
-        Value::Object(stamps.into_iter().collect())
-    };
-    let record_cost = trace.record_cost.as_ref().map(|cost| {
-        let each = |(name, forms): (&str, &FormCosts)| (name.to_owned(), costs(forms));
-        let mut members: Map<String, Value> = cost.elections().map(each).into_iter().collect();
-        if let Some(host) = &cost.host {
-            let host = host.elections().map(each).into_iter().collect();
-            members.insert("host".to_owned(), Value::Object(host));
-        }
-        Value::Object(members)
-    });
     let diagnostics = trace.diagnostics.list.iter().map(Diagnostic::to_json);
     json!({
         "schema": 1,
@@ -411,15 +376,8 @@ fn to_json(file: &FileFacts, modules: &[ModuleFacts], outline: &Outline) -> Valu
             "name": file.name,
             "bytes": file.bytes,
             "raw_bytes": file.raw_bytes,
-            "damage": file.damage.iter().map(ToString::to_string).collect::<Vec<_>>(),
         },
-        "device": {
-            "name": device.name,
-            "emulated": device.emulated,
-            "compute_capability": device.compute_capability,
-            "sm_count": device.sm_count,
-            "driver": device.driver,
-        },
+        "device": trace.device,
         "clock": {
             "mhz": trace.clock_mhz,
             "resolution_ns": trace.resolution_ns,
@@ -427,8 +385,8 @@ fn to_json(file: &FileFacts, modules: &[ModuleFacts], outline: &Outline) -> Valu
             "origin_ns": trace.origin_ns,
             "kept_readings": file.clock_readings,
         },
-        "record_cost": record_cost,
-        "resources": trace.resources.iter().map(ResourceEffect::to_json).collect::<Vec<_>>(),
+        "record_cost": trace.record_cost,
+        "resources": trace.resources,
         "cost_subtracted": trace.cost_subtracted,
         "host": {
             "uncertainty_ns": trace.host.uncertainty_ns,

@@ -70,15 +70,16 @@ fn a_side_may_be_several_captures() {
 #[test]
 fn a_comparison_shows_what_was_odd_in_each_capture() {
     let folder = Folder::with_captures();
-    let whole = folder.bytes("gemm.capture");
-    folder.write("cut.capture", &whole[..whole.len() * 9 / 10]);
-    let words = "diff --before gemm.capture lossy.capture --after gemm.capture cut.capture";
+    let mut hung = support::gemm(2);
+    hung.end = profiler_trace::CaptureEnd::Failed { code: 702 };
+    folder.save("hung.capture", &hung);
+    let words = "diff --before gemm.capture lossy.capture --after gemm.capture hung.capture";
     let ran = folder.run(words);
     assert_eq!(ran.code, Some(0), "{}", ran.stderr);
     for begin in [
         "warning[buffer-too-small]: side A, lossy.capture: 4 records did not fit",
         "warning[open-region]: side A, lossy.capture: 1 region has no end",
-        "warning[damaged-capture]: side B, cut.capture: the capture's file is damaged or truncated",
+        "warning[kernel-failed]: side B, hung.capture: a kernel failed",
     ] {
         let is_said = ran.stderr.lines().any(|line| line.starts_with(begin));
         assert!(is_said, "{begin}\n{}", ran.stderr);
@@ -89,12 +90,12 @@ fn a_comparison_shows_what_was_odd_in_each_capture() {
     let diagnostics = &json.json()["diagnostics"];
     let open = diagnostic(diagnostics, "open-region");
     assert_eq!((&open["side"], &open["capture"]), (&"a".into(), &"lossy.capture".into()));
-    let damaged = diagnostic(diagnostics, "damaged-capture");
-    assert_eq!((&damaged["side"], &damaged["capture"]), (&"b".into(), &"cut.capture".into()));
+    let failed = diagnostic(diagnostics, "kernel-failed");
+    assert_eq!((&failed["side"], &failed["capture"]), (&"b".into(), &"hung.capture".into()));
     // As `check` knows them.
-    let check = folder.run("check cut.capture --format json").json();
-    let known = diagnostic(&check["captures"][0]["diagnostics"], "damaged-capture");
-    assert_eq!(known["count"], damaged["count"]);
+    let check = folder.run("check hung.capture --format json").json();
+    let known = diagnostic(&check["captures"][0]["diagnostics"], "kernel-failed");
+    assert_eq!(known["number"], failed["number"]);
     // Quiet leaves what says that numbers may be wrong.
     let quiet = folder.run(&format!("{words} --quiet"));
     assert!(quiet.stderr.lines().all(|line| line.starts_with("error[")), "{}", quiet.stderr);

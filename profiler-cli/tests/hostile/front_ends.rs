@@ -4,7 +4,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use profiler_parquet::{ArrowOptions, ParquetOptions, write_arrow, write_parquet};
 use profiler_report::{ReportOptions, write_flamegraph, write_html};
-use profiler_trace::diff::{Diff, DiffOptions, Threshold, diff};
+use profiler_trace::diff::{DiffOptions, Threshold, diff};
 use profiler_trace::{Capture, Trace, decode};
 
 use crate::check;
@@ -57,36 +57,12 @@ impl FrontEnds {
     }
 
     fn differences(&self, trace: &Trace) {
-        for diff in self.both_sides(trace) {
+        let (whole, other) = ([self.whole.clone()], [trace.clone()]);
+        for (a, b) in [(&whole, &other), (&other, &whole)] {
+            let diff = diff(a, b, &self.options).expect("the options are in order");
             assert!(!diff.to_string().is_empty());
             assert!(diff.to_json().is_object());
             assert!(!diff.check(&Threshold::default()).to_string().is_empty());
-        }
-    }
-
-    fn both_sides(&self, trace: &Trace) -> [Diff; 2] {
-        let (whole, other) = ([self.whole.clone()], [trace.clone()]);
-        [(&whole, &other), (&other, &whole)]
-            .map(|(a, b)| diff(a, b, &self.options).expect("the options are in order"))
-    }
-
-    /// Every front end that has a place for it must say that the capture is damaged.
-    pub(crate) fn say_what_is_damaged(&self, what: &str, trace: &Trace) {
-        let said = "file is damaged or truncated";
-        let mut json = Vec::new();
-        trace.stats().write_json_to(&mut json).expect("a vector takes all");
-        let texts = [
-            ("statistics", trace.stats().to_string()),
-            ("statistics as JSON", String::from_utf8(json).expect("UTF-8")),
-            ("the page", html(trace)),
-        ];
-        for (name, text) in texts {
-            assert!(text.contains(said), "{what}: {name} does not say `{said}`");
-        }
-        for diff in self.both_sides(trace) {
-            // Where nothing of the content is lost, the figures are those of the whole one.
-            let unchanged = trace.warps == self.whole.warps;
-            assert!(unchanged || diff.is_damaged, "{what}: {diff}");
         }
     }
 }

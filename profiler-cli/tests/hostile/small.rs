@@ -2,7 +2,7 @@
 
 use profiler_test_tools::synthetic::{Keep, SyntheticModule, SyntheticWarp};
 use profiler_trace::{
-    Capture, CaptureArray, KeptClock, ModuleCapture, RecordCost, ResourceEffect, Value,
+    Capture, KeptClock, ModuleCapture, RecordCost, ResourceEffect, Value,
 };
 use profiler_wire::SiteKind;
 
@@ -62,12 +62,7 @@ pub(crate) fn small() -> Capture {
     }
 }
 
-/// An array, to be altered.
-pub(crate) fn array_mut(module: &mut ModuleCapture, array: CaptureArray) -> &mut [u8] {
-    match array {
-        CaptureArray::Headers => &mut module.headers,
-        CaptureArray::Records => &mut module.records,
-        CaptureArray::Lanes => &mut module.lanes,
-        CaptureArray::LaneCounts => &mut module.lane_counts,
-    }
+/// The arrays, to be altered.
+pub(crate) fn arrays_mut(module: &mut ModuleCapture) -> [&mut Vec<u8>; 4] {
+    [&mut module.headers, &mut module.records, &mut module.lanes, &mut module.lane_counts]
 }

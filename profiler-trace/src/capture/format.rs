@@ -29,8 +29,6 @@
 
 use profiler_wire::WIRE_VERSION;
 
-use super::damage::CaptureArray;
-
 /// The version of the files that this library writes.
 pub const FORMAT_VERSION: u16 = 1;
 /// The begin of every block, and so of every file. It is not text, and a transfer that takes it for
@@ -38,13 +36,41 @@ pub const FORMAT_VERSION: u16 = 1;
 pub(super) const SYNC: [u8; 8] = *b"\x89GPUREC\n";
 /// Bytes of a block's header.
 pub(super) const HEADER_BYTES: usize = 56;
-/// Bytes of a part, unpacked; the last of a section may have fewer. What a flipped bit costs.
+/// Bytes of a part, unpacked; the last of a section may have fewer.
 pub(super) const PART_BYTES: usize = 1 << 20;
 
 const CHECKED_BYTES: usize = HEADER_BYTES - 4;
 
+/// An array of a [`ModuleCapture`](super::ModuleCapture).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum CaptureArray {
+    /// Headers of the slots.
+    Headers,
+    /// Lane 0's buffers.
+    Records,
+    /// The other lanes' buffers.
+    Lanes,
+    /// The other lanes' counts.
+    LaneCounts,
+}
+
+impl CaptureArray {
+    /// Every array, in the order in which a file has them.
+    pub(super) const ALL: [Self; 4] = [Self::Headers, Self::Records, Self::Lanes, Self::LaneCounts];
+
+    /// Its name in the metadata.
+    pub(super) const fn name(self) -> &'static str {
+        match self {
+            Self::Headers => "headers",
+            Self::Records => "records",
+            Self::Lanes => "lanes",
+            Self::LaneCounts => "lane_counts",
+        }
+    }
+}
+
 /// The section that a block's payload belongs to.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Section {
     /// The metadata, as JSON. It is written twice, before the arrays and after them.
     Metadata,

@@ -1,24 +1,20 @@
 //! Captures: the data of a session, the input of [`crate::decode`], and their file.
 //!
 //! `format` defines the blocks of a file, `codec` packs one chunk of an array, and `metadata`
-//! describes the arrays in JSON. [`write`](mod@write) writes a file and [`read`](mod@read) reads
-//! its whole parts. [`damage`] names the damaged parts, [`lost`] tells the decoder the slots
-//! concerned, and [`clocks`] holds clock readings from beside the user's kernels.
+//! describes the arrays in JSON. [`write`](mod@write) writes a file and [`read`](mod@read) reads it;
+//! [`error`] says why it cannot be read. [`clocks`] holds clock readings from beside the user's kernels.
 
 mod clocks;
 mod codec;
-mod damage;
+mod error;
 mod format;
-mod host;
-pub(crate) mod lost;
 mod metadata;
 mod read;
-mod resources;
-mod sections;
 mod write;
 
 use profiler_wire::descriptor::{FLAG_CLAIMED, Lost};
 use profiler_wire::{Descriptor, header};
+use serde::{Deserialize, Serialize};
 
 use crate::host::HostCapture;
 use crate::model::DeviceInfo;
@@ -27,7 +23,8 @@ use crate::resources::ResourceEffect;
 use crate::site_table::SiteTable;
 
 pub use clocks::KeptClock;
-pub use damage::{CaptureArray, CaptureDamage, CaptureError};
+pub use error::CaptureError;
+use format::CaptureArray;
 pub use format::FORMAT_VERSION as CAPTURE_FORMAT_VERSION;
 
 /// All that a session read back. It is saved by [`Capture::write`] and read again by
@@ -48,16 +45,14 @@ pub struct Capture {
     pub end: CaptureEnd,
     /// The spans of the host, if they were recorded.
     pub host: HostCapture,
-    /// The damaged parts of the file that the capture was read from. [`decode`](crate::decode())
-    /// leaves out the slots concerned and reports them.
-    pub damage: Vec<CaptureDamage>,
 }
 
 /// Whether the kernels of a capture had finished when their records were read.
 ///
 /// Records of kernels that have not finished are those of `buffer = host`: a unit that lies after
 /// one that was never written, or is itself written in part, was then on its way.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "how", rename_all = "lowercase")]
 pub enum CaptureEnd {
     /// They had finished: missing records were never recorded, or are counted as lost.
     #[default]
@@ -111,9 +106,7 @@ impl ModuleCapture {
         without.saturating_add(found).max(u64::from(self.descriptor.slot_base))
     }
 
-    /// One of the arrays.
-    #[must_use]
-    pub fn array(&self, array: CaptureArray) -> &[u8] {
+    fn array(&self, array: CaptureArray) -> &[u8] {
         match array {
             CaptureArray::Headers => &self.headers,
             CaptureArray::Records => &self.records,

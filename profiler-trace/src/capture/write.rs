@@ -4,8 +4,8 @@ use std::io::{self, BufWriter, Write};
 use std::path::Path;
 
 use super::codec::Packer;
-use super::format::{BlockHeader, PART_BYTES, Packing, Section};
-use super::{Capture, CaptureArray, metadata};
+use super::format::{BlockHeader, CaptureArray, PART_BYTES, Packing, Section};
+use super::{Capture, metadata};
 use crate::file::FileError;
 
 impl Capture {
@@ -20,8 +20,6 @@ impl Capture {
 
     /// Writes the capture, compressed, part by part: beside the capture itself this takes about
     /// 3 MiB of memory. The writer need not be buffered.
-    ///
-    /// The missing parts of [`Capture::damage`] are written too, so that the new file names them.
     ///
     /// # Errors
     ///

@@ -31,12 +31,9 @@ pub(super) fn gather(
     let times = slot.header.globaltimer
         ..=slot.exit.map_or(u64::MAX, |exit| exit.globaltimer.saturating_add(SLACK));
     for lane in 0..=OTHER_LANES {
-        let Some(LaneBuffer { buffer, counts, is_lost, .. }) = slot.buffer(module, lane) else {
+        let Some(LaneBuffer { buffer, counts, .. }) = slot.buffer(module, lane) else {
             return;
         };
-        if is_lost {
-            continue;
-        }
         let survivors = buffer.survivors_of(counts);
         let is_anchor = |unit: [u64; 2]| {
             Stamp::unpack(unit[1]).is_some_and(|stamp| stamp.kind == RecordKind::Anchor)

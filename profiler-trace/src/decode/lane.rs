@@ -104,13 +104,6 @@ impl Decoder<'_> {
         }
     }
 
-    /// Notes a lane whose records the capture's file lacks; what it emitted is lost, if it is known.
-    pub(super) fn lost(&mut self, counts: Option<(u32, u32)>, place: Location) {
-        self.diagnostics.note(Kind::UnreadableRecords, Some(place));
-        let (units, attached) = counts.unwrap_or_default();
-        self.lost += u64::from(units.saturating_sub(attached));
-    }
-
     /// Sorts what all lanes recorded.
     pub(super) fn finish(&mut self) {
         let Scratch { recorded, sorter, .. } = &mut *self.scratch;

@@ -25,7 +25,6 @@ use profiler_wire::header::{self, Clock, unpack_counts};
 use profiler_wire::record::{TRACK_FIELD_MAX, UNIT_BYTES, track_number};
 use profiler_wire::{Descriptor, ExitHeader, SiteKind, SlotHeader, Strategy, WIRE_VERSION};
 
-use crate::capture::lost::{ModuleLoss, SlotLoss};
 use crate::capture::{Capture, ModuleCapture};
 use crate::clock::{Anchor, ClockMap, ToNs};
 use crate::diagnostic::{Diagnostic, DiagnosticKind as Kind, Diagnostics, Location};
@@ -63,8 +62,6 @@ struct Slot {
     header: SlotHeader,
     exit: Option<ExitHeader>,
     layouts: Layouts,
-    /// The parts of it that a damaged capture file lacks.
-    loss: SlotLoss,
 }
 
 impl Slot {
@@ -86,14 +83,13 @@ impl Slot {
         if lane == 0 {
             let buffer = self.layouts.leader.buffer(&module.records, self.slot as usize, 0);
             let counts = self.exit.map(|exit| (exit.units, exit.attachments));
-            return Some(LaneBuffer { buffer, counts, is_cut: false, is_lost: self.loss.leader });
+            return Some(LaneBuffer { buffer, counts, is_cut: false });
         }
         let buffer = self.layouts.lanes?.buffer(&module.lanes, self.slot as usize, lane);
         let counts = lane_counts(module, self.slot, lane);
-        let is_lost = self.loss.lanes;
-        let is_cut = counts.is_none() && !is_lost;
-        let counts = counts.filter(|counts| *counts != (0, 0) && !self.loss.counts);
-        Some(LaneBuffer { buffer, counts, is_cut, is_lost })
+        let is_cut = counts.is_none();
+        let counts = counts.filter(|counts| *counts != (0, 0));
+        Some(LaneBuffer { buffer, counts, is_cut })
     }
 }
 
@@ -104,8 +100,6 @@ struct LaneBuffer<'m> {
     counts: Option<(u32, u32)>,
     /// Whether the capture ends before its count.
     is_cut: bool,
-    /// Whether the capture's file lacks it, or its count, so that nothing of it can be told.
-    is_lost: bool,
 }
 
 /// The layouts of a module's buffers.
@@ -135,7 +129,6 @@ fn entry_and_exit(slot: &Slot, clocks: &ClockMap) -> (Time, Option<Time>) {
 fn read_slots(
     index: usize,
     module: &ModuleCapture,
-    loss: &ModuleLoss,
     running: bool,
     first_site: u32,
     slots: &mut Vec<Slot>,
@@ -143,13 +136,6 @@ fn read_slots(
 ) {
     let descriptor = &module.descriptor;
     let place = Location { module: index, ..Location::default() };
-    for slots in loss.headers() {
-        trace.diagnostics.note_count(
-            Kind::UnreadableSlot,
-            slots.len() as u64,
-            Some(Location { slot: Some(slots.start), ..place }),
-        );
-    }
     if module.headers.is_empty() {
         return;
     }
@@ -178,7 +164,6 @@ fn read_slots(
             continue;
         }
         let place = Some(Location { slot: Some(slot), ..place });
-        let loss = loss.of_slot(slot);
         let Some(header) = SlotHeader::unpack(&words) else {
             trace.diagnostics.note(Kind::DamagedHeader, place);
             continue;
@@ -200,9 +185,7 @@ fn read_slots(
             let lanes = if layouts.lanes.is_some() { OTHER_LANES } else { 0 };
             let others: Vec<_> =
                 (1..=lanes).filter_map(|lane| lane_counts(module, slot, lane)).collect();
-            if loss.counts {
-                trace.diagnostics.note(Kind::UnreadableRecords, place);
-            } else if others.len() < lanes {
+            if others.len() < lanes {
                 trace.diagnostics.note(Kind::TruncatedCapture, place);
             }
             for (units, attachments) in others.into_iter().chain(leader) {
@@ -212,7 +195,7 @@ fn read_slots(
             continue;
         };
         let kernel = SiteIndex(first_site + kernel as u32);
-        slots.push(Slot { module: index, first_site, slot, kernel, header, exit, layouts, loss });
+        slots.push(Slot { module: index, first_site, slot, kernel, header, exit, layouts });
     }
 }
 
@@ -387,15 +370,11 @@ impl SlotSource<'_> {
         for lane in 0..=OTHER_LANES {
             let place = Location { lane: Some(lane as u8), ..place };
             let first = decoder.scratch.recorded.regions.len();
-            match slot.buffer(self.module, lane) {
-                Some(LaneBuffer { counts, is_lost: true, .. }) => decoder.lost(counts, place),
-                Some(LaneBuffer { buffer, counts, is_cut, .. }) => {
-                    if is_cut {
-                        decoder.diagnostics.note(Kind::TruncatedCapture, Some(place));
-                    }
-                    decoder.lane(&buffer, counts, slot.bounds(lane), place);
+            if let Some(LaneBuffer { buffer, counts, is_cut }) = slot.buffer(self.module, lane) {
+                if is_cut {
+                    decoder.diagnostics.note(Kind::TruncatedCapture, Some(place));
                 }
-                None => {}
+                decoder.lane(&buffer, counts, slot.bounds(lane), place);
             }
             if let (1.., Some(exit)) = (lane, exit) {
                 let own = &decoder.scratch.recorded.regions.as_slice()[first..];

@@ -9,7 +9,6 @@ use super::{
     Beyond, Scratch, SiteKinds, Slot, SlotSource, blank_warp, describe, entry_and_exit, fit_clocks,
     note_lost, note_nothing_selected, read_slots, threads, to_ns,
 };
-use crate::capture::lost::ModuleLoss;
 use crate::capture::{Capture, CaptureEnd, ModuleCapture};
 use crate::clock::{ClockMap, ToNs};
 use crate::diagnostic::{DiagnosticKind as Kind, Diagnostics, Location};
@@ -88,7 +87,6 @@ impl<'c> Decoder<'c> {
             timer_step_ns: 1.0,
             ..Trace::default()
         };
-        head.diagnostics.note_count(Kind::DamagedCapture, capture.damage.len() as u64, None);
         match capture.end {
             CaptureEnd::Finished => {}
             CaptureEnd::Running => head.diagnostics.note(Kind::KernelRunning, None),
@@ -102,16 +100,15 @@ impl<'c> Decoder<'c> {
         let mut clock_keepers = Vec::new();
         for (index, module) in capture.modules.iter().enumerate() {
             let first_site = head.sites.len() as u32;
-            let loss = ModuleLoss::new(index, &capture.damage);
             let running = capture.end == CaptureEnd::Running;
             if module.is_of_clocks() {
                 let keepers = &mut clock_keepers;
-                read_slots(index, module, &loss, running, first_site, keepers, &mut head);
+                read_slots(index, module, running, first_site, keepers, &mut head);
                 continue;
             }
             head.sites.extend_from_slice(module.sites.sites());
             sites_in_kernels.extend(silent::sites_in_kernels(&module.sites, first_site));
-            read_slots(index, module, &loss, running, first_site, &mut slots, &mut head);
+            read_slots(index, module, running, first_site, &mut slots, &mut head);
             note_lost(index, module, &mut head);
             // On the emulator, whose failures have no number, all memory outlives them.
             if matches!(capture.end, CaptureEnd::Failed { code: 1.. })
@@ -121,7 +118,7 @@ impl<'c> Decoder<'c> {
                 let place = Location { module: index, ..Location::default() };
                 head.diagnostics.note(Kind::RecordsGone, Some(place));
             }
-            if capture.end == CaptureEnd::Finished && capture.damage.is_empty() {
+            if capture.end == CaptureEnd::Finished {
                 note_nothing_selected(index, module, &mut head);
             }
         }

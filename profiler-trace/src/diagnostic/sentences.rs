@@ -10,7 +10,6 @@ use super::{Diagnostic, DiagnosticKind};
 
 const SAME_PTX: &str = "Attach the session with the PTX that the module was loaded from";
 const MORE_RECORDS: &str = "Build the profiler with more records per warp";
-const COPY_AGAIN: &str = "Copy the file again, or record it again";
 
 /// The finding and the help. Of `[one|several]` the count takes one.
 const fn texts(kind: DiagnosticKind) -> (&'static str, &'static str) {
@@ -178,20 +177,6 @@ const fn texts(kind: DiagnosticKind) -> (&'static str, &'static str) {
             "{count} slot[ or lane|s or lanes] in use [lies|lie] beyond the end of the capture's arrays; \
              the missing records count as lost",
             "Read back all slots",
-        ),
-        Kind::DamagedCapture => (
-            "the capture's file is damaged or truncated ({count} finding[|s])",
-            "`profiler check` and Capture::read list all findings. Copy the file again, or record it again",
-        ),
-        Kind::UnreadableSlot => (
-            "{count} slot header[|s] lay in damaged parts of the capture's file; [its warp is|their warps \
-             are] missing, and [its|their] records are not counted as lost",
-            COPY_AGAIN,
-        ),
-        Kind::UnreadableRecords => (
-            "the buffers or counts of {count} lane[|s] lay in damaged parts of the capture's file; \
-             [its|their] records count as lost if their number is known",
-            COPY_AGAIN,
         ),
         Kind::ClockContradiction => (
             "the clock readings of {count} SM[|s] contradict each other by more than a step of the timer; \

@@ -11,6 +11,7 @@ use profiler_wire::symbol::CALIBRATION_OF_HOST;
 use profiler_wire::{SiteEntry, SiteKind, Strategy};
 
 pub use error::SiteTableError;
+pub(crate) use json::Entry;
 
 use crate::model::Site;
 

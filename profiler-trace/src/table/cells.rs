@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::io::{self, Write};
 
-use serde_core::ser::{SerializeMap, Serializer};
+use serde::ser::{SerializeMap, Serializer};
 
 /// The content of a column of a row.
 #[derive(Clone, Debug, PartialEq)]

@@ -1,12 +1,11 @@
-//! Captures for tests of the file, and what must hold of one that was damaged.
+//! Captures for tests of the file.
 #![allow(dead_code, reason = "each test uses a part of it")]
 
 use std::collections::BTreeSet;
 
 use profiler_test_tools::synthetic::{Keep, SyntheticModule, SyntheticWarp};
 use profiler_trace::{
-    Capture, ClockPair, DeviceInfo, DiagnosticKind as Kind, HostCapture, HostRecord, RecordCost,
-    ResourceEffect, Time, Trace, Value, Warp,
+    Capture, ClockPair, DeviceInfo, HostCapture, HostRecord, RecordCost, ResourceEffect, Value,
 };
 use profiler_wire::record::UNIT_BYTES;
 use profiler_wire::{RecordKind, SiteKind, Stamp};
@@ -143,66 +142,4 @@ pub(crate) fn blocks(file: &[u8]) -> Vec<usize> {
     let sync = &file[..8];
     let begins = file.windows(8).enumerate().filter(|(_, window)| *window == sync);
     begins.map(|(at, _)| at).chain([file.len()]).collect()
-}
-
-/// Checks that `damaged` has nothing that `whole` has not, and says what it lacks.
-pub(crate) fn check_damaged(whole: &Trace, damaged: &Trace) {
-    let diagnostics = &damaged.diagnostics;
-    assert!(diagnostics.count(Kind::DamagedCapture) > 0, "the damage is told");
-    let lacking = whole.warps.len() - damaged.warps.len();
-    assert!(lacking as u64 <= diagnostics.count(Kind::UnreadableSlot), "{diagnostics}");
-    let mut lanes_lacking = 0;
-    for warp in &damaged.warps {
-        let before = same_warp(whole, damaged, warp);
-        assert_eq!(warp.entry.ticks, before.entry.ticks);
-        assert_eq!(warp.exit.is_some(), before.exit.is_some());
-        for lane in 0..32 {
-            let (mine, mine_ns) = records(damaged, warp, lane);
-            let (theirs, theirs_ns) = records(whole, before, lane);
-            if mine.is_empty() && !theirs.is_empty() {
-                lanes_lacking += 1;
-                continue;
-            }
-            assert_eq!(mine, theirs);
-            // With fewer readings of the clocks the map is another by rounding.
-            let is_near = |(mine, theirs): (f64, f64)| (mine - theirs).abs() < 1e-3;
-            assert!(mine_ns.into_iter().zip(theirs_ns).all(is_near), "{mine:?}");
-        }
-        let emitted = |warp: &Warp| warp.recorded + warp.lost;
-        assert!(emitted(warp) <= emitted(before));
-        if diagnostics.count(Kind::UnreadableRecords) == 0 {
-            assert_eq!((warp.recorded, warp.lost), (before.recorded, before.lost));
-        }
-    }
-    assert!(lanes_lacking <= diagnostics.count(Kind::UnreadableRecords), "{diagnostics}");
-}
-
-/// Name, begin and end in ticks, track, value and depth.
-type Record<'t> = (&'t str, u64, Option<u64>, Option<u32>, Option<Value>, u16);
-
-/// What a lane recorded, and in nanoseconds since the timer's begin when.
-fn records<'t>(trace: &'t Trace, warp: &Warp, lane: u8) -> (Vec<Record<'t>>, Vec<f64>) {
-    let name = |site| trace.site(site).name.as_str();
-    let ns = |time: Time| trace.origin_ns as f64 + time.ns;
-    let regions = warp.regions.iter().filter(|of| of.lane == lane).map(|of| {
-        let end = of.end.map(|end| end.ticks);
-        ((name(of.site), of.start.ticks, end, of.track, of.value, of.depth), ns(of.start))
-    });
-    let marks = warp.marks.iter().filter(|of| of.lane == lane);
-    let marks =
-        marks.map(|of| ((name(of.site), of.time.ticks, None, of.track, of.value, 0), ns(of.time)));
-    regions.chain(marks).unzip()
-}
-
-/// The same warp of the same launch.
-fn same_warp<'t>(whole: &'t Trace, damaged: &Trace, warp: &Warp) -> &'t Warp {
-    let key = |trace: &Trace, warp: &Warp| {
-        let launch = &trace.launches[warp.launch];
-        (launch.kernel, launch.grid_id, warp.block, warp.warp, warp.slot)
-    };
-    let of = key(damaged, warp);
-    let mut same = whole.warps.iter().filter(|warp| key(whole, warp) == of);
-    let first = same.next().expect("a damaged capture has no other warps");
-    assert!(same.next().is_none(), "warps can be told apart");
-    first
 }

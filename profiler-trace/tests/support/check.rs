@@ -63,7 +63,6 @@ pub fn size(capture: &Capture) -> usize {
         .sum::<usize>()
         + capture.device.name.len()
         + capture.device.driver.len()
-        + 64 * capture.damage.len()
 }
 
 fn written(write: impl FnOnce(&mut Vec<u8>) -> std::io::Result<()>) -> Vec<u8> {

@@ -2,7 +2,7 @@
 
 use profiler_test_tools::synthetic::{Keep, SyntheticModule, SyntheticWarp};
 use profiler_trace::{
-    Capture, CaptureDamage, CaptureEnd, Decoder, DiagnosticKind as Kind, ExportOptions, Location,
+    Capture, CaptureEnd, Decoder, DiagnosticKind as Kind, ExportOptions, Location,
     ModuleCapture, Trace, Value, decode,
 };
 use profiler_wire::descriptor::{FLAG_CLAIMED, Lost};
@@ -266,15 +266,14 @@ fn a_selection_that_took_nothing_is_said_of_its_module() {
         let said = selects_nothing(|capture| select(&mut capture.modules[1].descriptor));
         assert_eq!(said, is_said, "{number}");
     }
-    let other_reasons: [fn(&mut Capture); 6] = [
+    let other_reasons: [fn(&mut Capture); 5] = [
         // It took a warp, for which there was no slot, or whose slot says something.
         |capture| capture.modules[1].lost.warps = 1,
         |capture| capture.modules[1].lost.units = 1,
         |capture| capture.modules[1].headers[2 * header::BYTES - 1] = 1,
-        // A warp may still come, or may have been lost with the kernel or the file.
+        // A warp may still come, or may have been lost with the kernel.
         |capture| capture.end = CaptureEnd::Running,
         |capture| capture.end = CaptureEnd::Failed { code: 700 },
-        |capture| capture.damage.push(CaptureDamage::Truncated { bytes: 9 }),
     ];
     for (number, reason) in other_reasons.into_iter().enumerate() {
         let said = selects_nothing(|capture| {

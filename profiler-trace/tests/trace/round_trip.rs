@@ -322,9 +322,7 @@ fn records(units: &[Unit]) -> u64 {
 fn saved_and_read(capture: &Capture) -> Capture {
     let mut file = Vec::new();
     capture.write_to(&mut file).expect("a vector takes all");
-    let (read, damage) = Capture::read_from(file.as_slice()).expect("a whole file");
-    assert_eq!(damage, []);
-    read
+    Capture::read_from(file.as_slice()).expect("a whole file")
 }
 
 /// Longer regions come first, and each lies as deep as others of its lane and track enclose it.

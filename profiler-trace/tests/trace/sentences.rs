@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use expect_test::expect;
 use profiler_trace::{
-    CaptureArray, CaptureDamage, CaptureError, Diagnostic, DiagnosticKind, ExportOptions,
+    CaptureError, Diagnostic, DiagnosticKind, ExportOptions,
     FormCosts, HostCost, RecordCost, StampCost, StampWait, StampWaits, Trace,
 };
 
@@ -52,38 +52,7 @@ fn a_failed_kernel_says_what_the_driver_called_it() {
 }
 
 #[test]
-fn damage_says_where_it_is() {
-    let missing = |bytes: std::ops::Range<u64>, slots| CaptureDamage::Missing {
-        module: 1,
-        array: CaptureArray::Lanes,
-        bytes,
-        slots,
-    };
-    let damage = [
-        CaptureDamage::Bytes { at: 10..20 },
-        CaptureDamage::Truncated { bytes: 12 },
-        CaptureDamage::AfterEnd { at: 99 },
-        CaptureDamage::Unexpected { module: 2, array: CaptureArray::LaneCounts },
-        missing(0..64, 3..3),
-        missing(64..65, 3..4),
-        missing(0..64, 3..6),
-    ];
-    let said = damage.map(|damage| format!("{damage}\n")).concat();
-    expect![[r#"
-        bytes 10 to 19 of the file are damaged
-        the file is truncated: it ends after 12 bytes, without an end mark
-        the part after the end mark, from byte 99 of the file on, was not read
-        a part of the counts of the other lanes of module 2 does not fit the metadata
-        module 1: bytes 0 to 63 of the records of the other lanes are missing (of no slot)
-        module 1: bytes 64 to 64 of the records of the other lanes are missing (slot 3)
-        module 1: bytes 0 to 63 of the records of the other lanes are missing (slots 3 to 5)
-    "#]]
-    .assert_eq(&said);
-}
-
-#[test]
 fn a_capture_that_cannot_be_read_says_why_and_what_to_do() {
-    let damage = vec![CaptureDamage::Truncated { bytes: 1 }, CaptureDamage::AfterEnd { at: 2 }];
     let of_file =
         |path: &str, error| CaptureError::OfFile { path: path.into(), error: Box::new(error) };
     let errors = [
@@ -93,7 +62,8 @@ fn a_capture_that_cannot_be_read_says_why_and_what_to_do() {
         CaptureError::Empty,
         CaptureError::FormatVersion { found: 9 },
         CaptureError::WireVersion { found: 9 },
-        CaptureError::NoMetadata { damage },
+        CaptureError::Truncated { bytes: 4711 },
+        CaptureError::Damaged { at: 56, error: "another block belongs there" },
         CaptureError::Metadata { error: "no modules".to_owned() },
     ];
     let has_source = |error: &CaptureError| std::error::Error::source(error).is_some();
@@ -108,9 +78,8 @@ fn a_capture_that_cannot_be_read_says_why_and_what_to_do() {
         the file is empty: the program that writes or copies the capture has not begun, or failed; check whether the disk is full, then copy the file again, or record it again
         the capture has format version 9, this library reads version 1; read it with the version of the profiler that wrote it, or a later one
         the capture's records have wire version 9, this library reads version 1; read it with the version of the profiler that wrote it, or record it again
-        both copies of the capture's metadata are damaged or missing, so nothing of it can be read; copy the file again, or record it again
-          the file is truncated: it ends after 1 bytes, without an end mark
-          the part after the end mark, from byte 2 of the file on, was not read
+        the capture is truncated: the file ends after 4711 bytes, without an end mark; copy the file again, or record it again, on a disk with room for it
+        the capture is damaged at byte 56 of the file: another block belongs there; copy the file again, or record it again
         the capture's metadata cannot be understood: no modules; read it with the version of the profiler that wrote it
     "#]].assert_eq(&said);
 }

@@ -223,7 +223,7 @@ fn records_to_the_host_beside_others() {
 #[test]
 fn every_format_of_a_capture_that_is_kept() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/kinds-v1.capture");
-    let (mut capture, _) = Capture::read(path).expect("it is a capture");
+    let mut capture = Capture::read(path).expect("it is a capture");
     let decoder = Decoder::new(&capture);
     require_equal(&decoder, &decoder.trace());
     require_equal_without_cost(&mut capture);

@@ -22,9 +22,7 @@ fn data(ending: &str) -> PathBuf {
 
 /// The committed capture.
 fn read() -> Capture {
-    let (capture, damage) = Capture::read(data("capture")).expect("it stays readable");
-    assert_eq!(damage, []);
-    capture
+    Capture::read(data("capture")).expect("it stays readable")
 }
 
 /// All that was decoded, a line each.

@@ -31,10 +31,6 @@ fn errors() -> Vec<(&'static str, Box<dyn Error>)> {
             Box::new("lines".parse::<profiler_ptx::Selection>().expect_err("it has no file")),
         ),
         ("profiler-parquet WriteError", Box::new(profiler_parquet::WriteError::Io(io()))),
-        (
-            "profiler-trace CaptureDamage",
-            Box::new(profiler_trace::CaptureDamage::Truncated { bytes: 3 }),
-        ),
         ("profiler-trace CaptureError", Box::new(capture)),
         ("profiler-trace DiffError", Box::new(options.expect_err("it is below 0"))),
         ("profiler-trace FileError", Box::new(file.expect_err("there is no folder"))),

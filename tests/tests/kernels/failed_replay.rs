@@ -76,8 +76,7 @@ fn the_gpu_keeps_what_a_graph_recorded_before_a_replay_failed() {
     assert_eq!(found, [&ended[..], &steps].concat(), "{}", trace.diagnostics);
     assert_eq!(trace.diagnostics.count(Kind::KernelFailed), 1, "{}", trace.diagnostics);
     // The export, and whoever watched, show the same.
-    let (exported, damage) = Capture::read(&path).expect("the capture was written");
-    assert!(damage.is_empty(), "{damage:?}");
+    let exported = Capture::read(&path).expect("the capture was written");
     assert_eq!(decode(&exported).warps, trace.warps);
     assert_eq!(decode(&exported).host, trace.host);
     let seen = watch.snapshot().expect("a snapshot");

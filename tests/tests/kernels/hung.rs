@@ -53,8 +53,7 @@ fn a_kernel_that_hangs_is_killed_and_what_was_saved_is_readable(choice: BackendC
     let status = process.wait().expect("it was started");
     assert_eq!(status.signal(), Some(SIGKILL), "it hung until it was killed");
 
-    let (capture, damage) = Capture::read(&saved).expect("a capture");
-    assert!(damage.is_empty(), "{damage:?}");
+    let capture = Capture::read(&saved).expect("a capture");
     assert_eq!(capture.end, CaptureEnd::Running);
     let trace = decode(&capture);
     assert_eq!(trace.diagnostics.count(Kind::KernelRunning), 1, "{}", trace.diagnostics);

@@ -39,8 +39,7 @@ pub(crate) fn run(
     assert_eq!(trace.diagnostics.count(Kind::KernelFailed), 1, "{}", trace.diagnostics);
     assert!(trace.diagnostics.count(Kind::OpenRegion) > 0, "{}", trace.diagnostics);
     // The export, and whoever watched, show the same.
-    let (capture, damage) = Capture::read(&path).expect("the capture was written");
-    assert!(damage.is_empty(), "{damage:?}");
+    let capture = Capture::read(&path).expect("the capture was written");
     assert_eq!(decode(&capture).warps, trace.warps);
     assert_eq!(watch.snapshot().expect("a snapshot").warps, trace.warps);
     trace

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use arbitrary::Arbitrary;
 use profiler_test_tools::synthetic::{Keep, SyntheticLane, SyntheticModule, SyntheticWarp};
 use profiler_trace::{
-    Capture, CaptureArray, CaptureEnd, DeviceInfo, KernelResources, ModuleCapture, RecordCost,
+    Capture, CaptureEnd, DeviceInfo, KernelResources, ModuleCapture, RecordCost,
     ResourceEffect, Value,
 };
 use profiler_wire::descriptor::{BYTES, Lost};
@@ -429,11 +429,11 @@ impl Spoil {
 }
 
 fn array_mut(module: &mut ModuleCapture, number: u8) -> &mut Vec<u8> {
-    match CaptureArray::ALL[usize::from(number % 4)] {
-        CaptureArray::Headers => &mut module.headers,
-        CaptureArray::Records => &mut module.records,
-        CaptureArray::Lanes => &mut module.lanes,
-        CaptureArray::LaneCounts => &mut module.lane_counts,
+    match number % 4 {
+        0 => &mut module.headers,
+        1 => &mut module.records,
+        2 => &mut module.lanes,
+        _ => &mut module.lane_counts,
     }
 }
 

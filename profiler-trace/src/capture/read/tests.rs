@@ -1,6 +1,6 @@
 //! Files that no writer makes, though their checksums are right.
 
-use super::super::format::Packing;
+use super::super::format::{PART_BYTES, Packing};
 use super::*;
 use crate::model::DeviceInfo;
 use crate::synthetic::{Keep, SyntheticModule};
@@ -58,51 +58,45 @@ fn metadata_with(text: &str, replacement: &str) -> Vec<u8> {
 const RECORDS: Section = Section::Array { module: 0, array: CaptureArray::Records };
 
 /// Reads blocks after metadata that claim so many bytes of records.
-fn read(records: u64, blocks: &[Vec<u8>]) -> (Capture, Vec<CaptureDamage>) {
+fn refused(records: u64, blocks: &[Vec<u8>]) -> String {
     let metadata = metadata_with("\"records\":0", &format!("\"records\":{records}"));
-    let file = [&[plain(Section::Metadata, &metadata)], blocks, &[end()]].concat().concat();
-    Capture::read_from(file.as_slice()).expect("the metadata are whole")
+    let metadata = plain(Section::Metadata, &metadata);
+    let whole = [std::slice::from_ref(&metadata), blocks, &[metadata.clone(), end()]];
+    Capture::read_from(whole.concat().concat().as_slice()).expect_err("refused").to_string()
 }
 
 #[test]
 fn claims_take_no_memory() {
-    let exbibyte = 1_u64 << 60;
-    let part = PART_BYTES as u32;
-    for (offset, found) in [(0, 1), (3, 4), (1 << 30, 0)] {
-        let offset = offset * PART_BYTES as u64;
-        let (capture, damage) = read(exbibyte, &[zeros(RECORDS, offset, part, exbibyte)]);
-        let records = &capture.modules[0].records;
-        assert_eq!(records.len(), found * PART_BYTES);
-        assert!(records.capacity() <= 20 << 20, "{}", records.capacity());
-        let last = damage.last().expect("nearly all is missing");
-        let CaptureDamage::Missing { bytes, .. } = last else { panic!("{last}") };
-        assert_eq!(*bytes, records.len() as u64..exbibyte);
+    let mut bytes = Vec::new();
+    for part in 1..=4 {
+        grow(&mut bytes, part * PART_BYTES, 1 << 60).expect("memory");
+        assert!(bytes.capacity() <= 3 * part * PART_BYTES, "{}", bytes.capacity());
     }
+    let part = zeros(RECORDS, 0, PART_BYTES as u32, 1 << 60);
+    let error = refused(1 << 60, &[part]);
+    assert!(error.contains("another block belongs there"), "{error}");
 }
 
 #[test]
-fn metadata_that_claim_another_length_than_the_blocks_are_told() {
-    let lanes = Section::Array { module: 9, array: CaptureArray::Lanes };
-    let (capture, damage) = read(32, &[zeros(RECORDS, 0, 16, 16), zeros(lanes, 0, 16, 16)]);
-    assert!(capture.modules[0].records.is_empty());
-    let unexpected = |module, array| CaptureDamage::Unexpected { module, array };
-    let records = CaptureArray::Records;
-    assert_eq!(
-        damage,
-        [
-            unexpected(0, records),
-            CaptureDamage::Missing { module: 0, array: records, bytes: 0..32, slots: 0..0 },
-            unexpected(9, CaptureArray::Lanes),
-        ]
-    );
-}
-
-#[test]
-fn blocks_of_one_section_that_disagree_are_damaged() {
-    let (capture, damage) = read(16, &[zeros(RECORDS, 0, 16, 16), zeros(RECORDS, 0, 32, 32)]);
-    assert_eq!(capture.modules[0].records, [0; 16]);
-    let [CaptureDamage::Bytes { at }] = &damage[..] else { panic!("{damage:?}") };
-    assert_eq!(at.end - at.start, HEADER_BYTES as u64);
+fn blocks_that_do_not_follow_are_refused() {
+    let other = |module, array| zeros(Section::Array { module, array }, 0, 16, 16);
+    let records = || zeros(RECORDS, 0, 16, 16);
+    for blocks in [
+        // Of another length than the metadata have.
+        vec![zeros(RECORDS, 0, 32, 32)],
+        vec![],
+        vec![other(0, CaptureArray::Lanes)],
+        vec![other(1, CaptureArray::Records)],
+        vec![records(), records()],
+        vec![records(), other(9, CaptureArray::Lanes)],
+        vec![records(), end()],
+    ] {
+        let error = refused(16, &blocks);
+        assert!(error.contains("another block belongs there; copy"), "{error}");
+    }
+    let more = plain(Section::Metadata, &metadata_with("\"records\":0", "\"records\":16"));
+    let error = refused(16, &[records(), more]);
+    assert!(error.contains("the end mark belongs there"), "{error}");
 }
 
 #[test]
@@ -113,9 +107,8 @@ fn a_part_that_unpacks_to_something_else_is_damaged() {
     };
     let wrong = BlockHeader { part_checksum: header.part_checksum ^ 1, ..header };
     block[..HEADER_BYTES].copy_from_slice(&wrong.to_bytes());
-    let (capture, damage) = read(16, &[block]);
-    assert!(capture.modules[0].records.is_empty());
-    assert!(matches!(damage[..], [CaptureDamage::Bytes { .. }, CaptureDamage::Missing { .. }]));
+    let error = refused(16, &[block]);
+    assert!(error.contains("the block does not fit its checksum"), "{error}");
 }
 
 #[test]
@@ -136,7 +129,7 @@ fn metadata_that_mean_nothing_are_refused_and_say_where() {
         ("\"name\"", "\"nom\"", ".device.name is missing"),
         ("\"sites\":[]", "\"sites\":[7]", ".modules[0].sites[0].id is missing"),
         ("\"descriptor\":\"", "\"descriptor\":\"00", ".modules[0].descriptor is not 256 hex"),
-        ("\"missing\":[]", "\"missing\":[{\"array\":\"x\"}]", ".missing[0].array is not an array"),
+        ("\"missing\":[]", "\"missing\":[7]", ".missing is not empty: the capture was read from"),
         ("{", "", "line 1"),
     ] {
         let error = read(&metadata_with(text, replacement));
@@ -147,9 +140,9 @@ fn metadata_that_mean_nothing_are_refused_and_say_where() {
 #[test]
 fn members_that_are_not_known_are_skipped() {
     let metadata = metadata_with("{", "{\"color\":\"blue\",");
-    let file = [plain(Section::Metadata, &metadata), end()].concat();
-    let (read, damage) = Capture::read_from(file.as_slice()).expect("whole");
-    assert_eq!((read, damage), (capture(), Vec::new()));
+    let metadata = plain(Section::Metadata, &metadata);
+    let file = [metadata.clone(), metadata, end()].concat();
+    assert_eq!(Capture::read_from(file.as_slice()).expect("whole"), capture());
 }
 
 #[test]
