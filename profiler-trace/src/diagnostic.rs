@@ -211,10 +211,6 @@ kinds! {
     /// Kernels whose annotations let fewer blocks fit an SM. Number: the blocks that fit with annotations, of
     /// the first such kernel.
     OccupancyDrop "occupancy-drop" Warning,
-    /// Traces of different devices were merged.
-    DevicesDiffer "devices-differ" Error,
-    /// Traces with and without subtracted cost were merged.
-    CostSubtractedInPart "cost-subtracted-in-part" Error,
 }
 
 /// Something lost or odd, with its count and first place. `Display` gives the finding and the help.

@@ -20,7 +20,6 @@ mod export;
 mod file;
 mod host;
 mod json;
-mod merge;
 pub mod model;
 mod nesting;
 mod progress;

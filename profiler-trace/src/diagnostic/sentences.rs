@@ -249,15 +249,6 @@ const fn texts(kind: DiagnosticKind) -> (&'static str, &'static str) {
              nothing. For others set #[profiled(max_threads = .., min_blocks = ..)], annotate fewer regions, \
              or compile in only some of them (Kernels::only)",
         ),
-        Kind::DevicesDiffer => (
-            "{count} merged trace[ is|s are] from another device, whose timer does not match the first",
-            "Merge only traces of one device",
-        ),
-        Kind::CostSubtractedInPart => (
-            "the cost of records was subtracted from some of the merged traces and not from {count} \
-             other[|s]",
-            "Subtract it from all or from none",
-        ),
     }
 }
 
