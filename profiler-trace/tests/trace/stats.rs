@@ -272,10 +272,10 @@ fn marks_are_counted_by_name_and_their_values_summed_up() {
     );
     assert_eq!((plain.name.as_str(), plain.count, plain.values), ("flag", 3, None));
     // Filters are those of the regions.
-    let some = StatsQuery::new().by(GroupBy::Warp).warp(1).name("r*").window_ns(0.0..50.0);
+    let some = StatsQuery::new().by(GroupBy::Warp).name("r*").window_ns(0.0..50.0);
     let some = trace.stats_of(&some);
-    assert_eq!(some.marks.iter().map(|mark| mark.count).sum::<u64>(), 25);
-    assert_eq!(some.marks.len(), 2);
+    assert_eq!(some.marks.iter().map(|mark| mark.count).sum::<u64>(), 49);
+    assert_eq!(some.marks.len(), 4);
     let mut json = Vec::new();
     stats.write_json_to(&mut json).expect("a vector takes all");
     let json: serde_json::Value = serde_json::from_slice(&json).expect("JSON");
