@@ -51,9 +51,9 @@ pub use resources::{KernelResources, ResourceEffect};
 pub use site_table::{SiteTable, SiteTableError};
 pub use source::WarpSource;
 pub use stats::{
-    Balance, CriticalPath, GroupBy, LaunchTable, Load, MarkStats, PathPart, PathShare, PathStep,
-    RegionBalance, SiteStats, Stats, StatsPlace, StatsQuery, Summary, Tail, Throughput, Wait,
-    WaitStats, Waits, matches_pattern,
+    Balance, CriticalPath, GroupBy, Load, MarkStats, PathPart, PathShare, PathStep, RegionBalance,
+    SiteStats, Stats, StatsPlace, StatsQuery, Summary, Throughput, Wait, WaitStats, Waits,
+    matches_pattern,
 };
 
 #[cfg(test)]

@@ -25,7 +25,7 @@ Examples:
   profiler stats gemm.capture --show waits --kernel 'gemm*'
   profiler stats gemm.capture -o gemm.csv
   profiler stats gemm.capture --format json | jq '.rows[] | {name, p99_ns}'
-  profiler stats gemm.capture --show balance --launch 0-9 -o balance.csv
+  profiler stats gemm.capture --show balance --launch 0-9 -o balance.json
   profiler stats gemm.capture --subtract-cost";
 
 /// Show how often regions ran, how long, and what share of the kernel
@@ -93,7 +93,7 @@ enum Format {
     Markdown,
     /// A JSON object with diagnostics and rows
     Json,
-    /// A line for each row, a column for each figure
+    /// A line for each region, a column for each figure
     Csv,
 }
 
@@ -239,9 +239,11 @@ impl Arguments {
     }
 
     fn refuse_what_does_not_fit(&self, format: Format) -> Result<(), Error> {
-        if format == Format::Csv && self.show.iter().any(|show| *show != self.show[0]) {
-            return Err(Error::new("a CSV file is one table, and --show names several")
-                .with_help("show them one by one, or all of them with --format json"));
+        if format == Format::Csv && self.is_about_launches() {
+            return Err(Error::new(
+                "a CSV file holds the table of regions, and --show names others",
+            )
+            .with_help("write the others with --format json"));
         }
         if self.input.reading.subtract_cost && self.is_about_launches() {
             return Err(Error::new(

@@ -50,7 +50,6 @@ pub(crate) fn launches(trace: &Trace) {
         for load in [balance.warps, balance.blocks, balance.sms, balance.sms_done] {
             assert!((0.0..=1.0 + 1e-9).contains(&load.imbalance()), "{load:?}");
         }
-        assert!(balance.warp_tail.mean_running <= balance.warp_tail.peak as f64 + 1e-9);
         for text in [path.to_string(), waits.to_string(), balance.to_string()] {
             assert!(!text.is_empty());
         }

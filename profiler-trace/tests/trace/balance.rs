@@ -193,11 +193,6 @@ fn balance_of_warps_blocks_and_sms() {
     // Both blocks on one SM, which is idle for 50.
     assert_eq!((balance.sms.count, balance.sms.mean_ns), (1, 950.0));
     assert_eq!(balance.sms.imbalance(), 0.0);
-    // Two warps to 600, one to 900, none to 950, one to 1000.
-    let tail = balance.warp_tail;
-    assert_eq!((tail.peak, tail.mean_running), (2, 1.55));
-    assert_eq!((tail.below_half_ns, tail.alone_ns), (0.0, 400.0));
-    assert_eq!(balance.block_tail.alone_ns, 1000.0);
     let of = |name: &str| balance.regions.iter().find(|of| of.name == name).expect("a region");
     // Warps that never ran a region are not in its balance.
     assert_eq!((of("copy").warps.count, of("copy").warps.mean_ns), (1, 290.0));
@@ -208,27 +203,11 @@ fn balance_of_warps_blocks_and_sms() {
 }
 
 #[test]
-fn a_tail_is_what_runs_when_the_rest_is_done() {
-    let mut trace = gpu();
-    let kernel = site(&mut trace, SiteKind::Kernel, "tailed");
-    launch(&mut trace, kernel, [40, 1, 1], 0.0, 1000.0);
-    // 40 at once; 21 leave at 100, 16 at 300, 2 at 600, the last at 1000.
-    for block in 0..40 {
-        let exit = match block {
-            0..21 => 100.0,
-            21..37 => 300.0,
-            37..39 => 600.0,
-            _ => 1000.0,
-        };
-        warp(&mut trace, [block, 0, 0], 0, 0.0, exit);
-    }
-    let balance = trace.balance(0).expect("a launch");
-    let tail = balance.warp_tail;
-    assert_eq!((tail.peak, tail.below_half_ns, tail.below_tenth_ns), (40, 900.0, 700.0));
-    assert_eq!((tail.alone_ns, tail), (400.0, balance.block_tail));
+fn warps_that_never_left_are_counted_apart() {
+    let mut trace = pipeline();
     trace.warps[0].exit = None;
     let balance = trace.balance(0).expect("a launch");
-    assert_eq!((balance.never_left, balance.warp_tail.alone_ns), (1, 0.0));
+    assert_eq!(balance.never_left, 1);
     assert!(whole(&balance).contains("1 warp never left"), "{balance}");
 }
 
