@@ -64,9 +64,6 @@ struct ComparisonArguments {
     /// Launches of kernels of this name only; may be repeated
     #[arg(long, value_name = "PATTERN")]
     kernel: Vec<String>,
-    /// The unit of durations
-    #[arg(long, value_name = "WHAT", default_value = "clock")]
-    measure: MeasureIn,
     /// The smallest change of a mean that is reported
     #[arg(long, value_name = "PERCENT", default_value = "1%", allow_hyphen_values = true,
           value_parser = percent)]
@@ -99,15 +96,6 @@ enum By {
     Name,
     /// By the names of all enclosing regions, too
     Path,
-}
-
-/// A unit of durations.
-#[derive(Clone, Copy, Debug, ValueEnum)]
-enum MeasureIn {
-    /// The unit of recording: cycles of the SM, unless the kernel chose otherwise
-    Clock,
-    /// Nanoseconds
-    Ns,
 }
 
 /// An output format.
@@ -147,7 +135,6 @@ impl ComparisonArguments {
         }
         DiffOptions {
             query,
-            nanoseconds: matches!(self.measure, MeasureIn::Ns),
             false_discovery_rate: self.false_discovery_rate,
             min_effect: self.min_effect,
         }

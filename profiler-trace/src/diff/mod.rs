@@ -6,6 +6,8 @@
 //! what the GPU was doing. Nor are they normal: they have several modes and long tails. So the mean of
 //! each region is tested as follows.
 //!
+//! - **Time.** Durations are compared in the clock that recorded them: cycles of the SM, which do not change
+//!   with its frequency, unless the kernel chose otherwise. Those of launches are in nanoseconds.
 //! - **Units.** Units are compared, not regions: captures if each side has [`ENOUGH_UNITS`]
 //!   of them, otherwise launches, SMs, blocks or warps. Correlation within a unit then does no
 //!   harm (cluster sampling: W. G. Cochran, *Sampling Techniques*, 1977).
@@ -133,8 +135,7 @@ pub enum Verdict {
     OnlyB,
     /// Too few units for a test.
     TooFew,
-    /// Recorded in cycles on one side and in nanoseconds on the other; compare with
-    /// [`DiffOptions::nanoseconds`].
+    /// Recorded in cycles on one side and in nanoseconds on the other.
     OtherClock,
 }
 
