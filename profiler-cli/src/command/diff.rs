@@ -182,7 +182,7 @@ pub(super) fn run(arguments: &Arguments, console: &Console) -> Result<Verdict, E
         Format::Json => output::print_json(&json(&diff, &found, report.as_ref()))?,
     }
     // A threshold says itself that nothing was compared.
-    if diff.rows.is_empty() && report.is_none() && !arguments.comparison.takes_all() {
+    if diff.is_empty() && report.is_none() && !arguments.comparison.takes_all() {
         return Err(Error::new("nothing is compared: no chosen region is on either side")
             .with_help("choose others by --name and --kernel; `profiler info` lists them"));
     }

@@ -75,22 +75,22 @@ impl Load {
 
 /// The distribution of the time in a region.
 #[derive(Clone, Debug, PartialEq)]
-pub struct RegionBalance {
+pub(super) struct RegionBalance {
     /// The region; of several of one name and unit, which count together, the first of the trace.
-    pub site: SiteIndex,
+    pub(super) site: SiteIndex,
     /// Its name.
-    pub name: String,
+    pub(super) name: String,
     /// Source file; empty where it is not known.
-    pub file: String,
+    pub(super) file: String,
     /// Line in it, from 1; 0 where it is not known.
-    pub line: u32,
+    pub(super) line: u32,
     /// Module path; empty where it is not known.
-    pub module: String,
+    pub(super) module: String,
     /// Over the warps that ran it: the time that a warp spent in it, in whatever lanes, counted once where
     /// several were in it. Open regions are left out, and so are warps that have no others of it.
-    pub warps: Load,
+    pub(super) warps: Load,
     /// The same, summed up over the warps of an SM, for SMs with such a warp.
-    pub sms: Load,
+    pub(super) sms: Load,
 }
 
 /// The balance of a launch over warps, blocks and SMs, and its end. `Display` makes tables
@@ -117,7 +117,7 @@ pub struct Balance {
     /// most eight, the last first.
     pub last_blocks: Vec<(Dim3, u32, f64)>,
     /// Regions, the one whose imbalance over warps costs most time first.
-    pub regions: Vec<RegionBalance>,
+    pub(super) regions: Vec<RegionBalance>,
     /// Warps that never left the kernel.
     pub never_left: u64,
     /// [Warps without any record](crate::Launch::unrecorded_warps), which are in no figure.

@@ -2,7 +2,9 @@
 
 use serde_json::{Value, json};
 
-use super::{Balance, CriticalPath, Load, PathPart, RegionBalance, Waits};
+use super::balance::{Balance, Load, RegionBalance};
+use super::critical_path::{CriticalPath, PathPart};
+use super::waits::Waits;
 
 impl Balance {
     /// A JSON object, whose members `docs/formats.md` lists: facts about the launch, and `rows`.

@@ -1,17 +1,19 @@
-//! What a comparison says of two sides; how often it is wrong is in `diff_rates.rs`.
+//! What a comparison says of two sides; how often it is wrong is in `rates`.
 
-use crate::noise;
-use crate::support;
+mod noise;
+mod rates;
 
 use std::slice::from_ref;
 
-use noise::{MODEL, Model, Noise};
-use profiler_trace::diff::{Diff, DiffOptions, DiffSide, Outcome, Threshold, Verdict, diff};
-use profiler_trace::{Diagnostic, DiagnosticKind, GroupBy, StatsQuery, Trace};
 use profiler_wire::SiteKind;
 use profiler_wire::header::Clock;
 
-use support::{gpu, launch, region, site, warp};
+use super::{Diff, DiffOptions, DiffRow, DiffSide, Outcome, Threshold, Verdict, diff};
+use crate::diagnostic::{Diagnostic, DiagnosticKind};
+use crate::model::Trace;
+use crate::stats::{GroupBy, StatsQuery};
+use crate::support::{gpu, launch, region, site, warp};
+use noise::{MODEL, Model, Noise};
 
 /// A duration in nanoseconds, by the number of the launch.
 type OfLaunch = fn(usize) -> f64;
@@ -36,6 +38,12 @@ fn even(launches: usize, names: &[(&str, OfLaunch)]) -> Trace {
         }
     }
     trace
+}
+
+impl Diff {
+    fn get(&self, name: &str) -> Option<&DiffRow> {
+        self.rows.iter().find(|row| row.name() == name)
+    }
 }
 
 fn compare(a: &[Trace], b: &[Trace]) -> Diff {

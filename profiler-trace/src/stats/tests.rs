@@ -1,11 +1,13 @@
 //! Balance, waits and critical paths against values computed by hand.
 
-use crate::support;
+mod critical_path;
 
-use profiler_trace::{PathPart, StatsQuery, Trace};
 use profiler_wire::{SiteKind, Strategy};
 
-use support::{edge, gpu, launch, mark, region, site, warp, whole};
+use super::StatsQuery;
+use super::critical_path::PathPart;
+use crate::model::{SiteIndex, Trace};
+use crate::support::{edge, gpu, launch, mark, region, site, warp, whole};
 
 /// A producer and a consumer in block 0, and block 4, which follows them on SM 0.
 fn pipeline() -> Trace {
@@ -81,7 +83,7 @@ fn the_consumer_waits_for_the_producer() {
 fn where_waiting_began() {
     let mut trace = pipeline();
     let signal = trace.sites.iter().position(|site| site.kind == SiteKind::Signal).expect("one");
-    let [signal, waited] = [signal, signal + 1].map(|at| profiler_trace::SiteIndex(at as u32));
+    let [signal, waited] = [signal, signal + 1].map(|at| SiteIndex(at as u32));
     let sync = site(&mut trace, SiteKind::Region, "sync");
     let kernel = trace.launches[0].kernel;
     launch(&mut trace, kernel, [1, 1, 1], 2000.0, 2400.0);
@@ -154,7 +156,7 @@ fn a_path_is_whole_whatever_the_marks_say() {
     let mut trace = pipeline();
     let moments = [0.0, 5.0, 300.0, 300.0, 312.0, 700.0, 950.0, 1000.0, 2000.0];
     let waits = trace.sites.len() as u32 - 1;
-    let [signal, waited] = [waits - 1, waits].map(profiler_trace::SiteIndex);
+    let [signal, waited] = [waits - 1, waits].map(SiteIndex);
     // Each warp waits for each other at many moments, also in circles and backwards in time.
     for (number, given) in moments.iter().enumerate() {
         for (other, taken) in moments.iter().enumerate() {
