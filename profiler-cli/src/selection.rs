@@ -34,11 +34,6 @@ impl WarpArguments {
         self.sm.is_none() && self.block.is_empty() && self.warp.is_none()
     }
 
-    /// Whether a block is chosen.
-    pub(crate) fn takes_block(&self, block: Dim3) -> bool {
-        self.block.is_empty() || self.block.iter().any(|blocks| blocks.contains(block))
-    }
-
     /// A sentence for each choice that matches none of these places.
     fn unmet(&self, places: &Places) -> Vec<String> {
         let of = |selection: &Option<Selection>, present: &BTreeSet<u64>| {
@@ -66,7 +61,9 @@ impl WarpArguments {
         let takes = |selection: &Option<Selection>, number: u32| {
             selection.as_ref().is_none_or(|selection| selection.contains(number.into()))
         };
-        takes(&self.sm, warp.sm) && takes(&self.warp, warp.warp) && self.takes_block(warp.block)
+        takes(&self.sm, warp.sm)
+            && takes(&self.warp, warp.warp)
+            && (self.block.is_empty() || self.block.iter().any(|it| it.contains(warp.block)))
     }
 }
 
@@ -84,7 +81,7 @@ pub(crate) struct LaunchArguments {
 
 impl LaunchArguments {
     /// The launches that `--launch` chooses, of so many.
-    pub(crate) fn numbers(&self, count: usize) -> Result<Vec<usize>, Error> {
+    fn numbers(&self, count: usize) -> Result<Vec<usize>, Error> {
         let Some(selection) = &self.launch else { return Ok((0..count).collect()) };
         let launches: Vec<usize> =
             (0..count).filter(|&launch| selection.contains(launch as u64)).collect();
@@ -190,7 +187,7 @@ pub(crate) struct Selection(Vec<RangeInclusive<u64>>);
 
 impl Selection {
     /// Whether a number is chosen.
-    pub(crate) fn contains(&self, number: u64) -> bool {
+    fn contains(&self, number: u64) -> bool {
         self.0.iter().any(|range| range.contains(&number))
     }
 
@@ -198,11 +195,6 @@ impl Selection {
     fn unmet(&self, empty: impl Fn(&RangeInclusive<u64>) -> bool) -> Option<String> {
         let ranges: Vec<_> = self.0.iter().filter(|range| empty(range)).map(in_words).collect();
         (!ranges.is_empty()).then(|| ranges.join(", "))
-    }
-
-    /// The ranges, as far as numbers of this type go.
-    pub(crate) fn ranges<T: TryFrom<u64>>(&self) -> impl Iterator<Item = RangeInclusive<T>> {
-        self.0.iter().filter_map(clamped)
     }
 }
 
@@ -222,16 +214,6 @@ impl FromStr for Selection {
 pub(crate) struct Blocks(Vec<RangeInclusive<u64>>);
 
 impl Blocks {
-    /// The range of each coordinate; every number, if it was left out.
-    pub(crate) fn ranges(&self) -> [RangeInclusive<u32>; 3] {
-        // A range beyond all numbers that a coordinate may be holds none of them.
-        const NONE: RangeInclusive<u32> = RangeInclusive::new(1, 0);
-        std::array::from_fn(|at| match self.0.get(at) {
-            Some(range) => clamped(range).unwrap_or(NONE),
-            None => 0..=u32::MAX,
-        })
-    }
-
     fn contains(&self, block: Dim3) -> bool {
         self.0.iter().zip(block).all(|(range, coordinate)| range.contains(&coordinate.into()))
     }
@@ -260,12 +242,6 @@ impl FromStr for Blocks {
             format!("`{text}` is no block; write X, X,Y or X,Y,Z, each a number or a range of them")
         })
     }
-}
-
-/// A range as far as numbers of this type go; `None` if it lies beyond them.
-fn clamped<T: TryFrom<u64>>(range: &RangeInclusive<u64>) -> Option<RangeInclusive<T>> {
-    let number = |number: u64| T::try_from(number).ok();
-    Some(number(*range.start())?..=number(*range.end()).or_else(|| number(u32::MAX.into()))?)
 }
 
 /// `3`, or `0-3`.

@@ -115,8 +115,6 @@ kinds! {
     NoSlot "no-slot" Warning loss,
     /// Records of warps without a slot and of lanes without a buffer.
     RecordsWithoutBuffer "records-without-buffer" Warning loss,
-    /// Records of lanes without a buffer, if every warp had a slot.
-    LanesWithoutBuffer "lanes-without-buffer" Warning loss,
     /// Values and readings of both clocks that did not fit, though the record before them may have.
     ValuesLost "values-lost" Warning loss,
     /// Modules without a record, if the session took only some blocks and warps.
@@ -143,9 +141,6 @@ kinds! {
     /// Records and warps whose track number is too large for a record. They lie on one track for all such
     /// numbers.
     TrackOutOfRange "track-out-of-range" Warning,
-    /// Regions that take their name from a list by an index beyond its end. They are called
-    /// `LIST[out of range]`. The index is not recorded. Number: the length of the first such list.
-    NameOutOfRange "name-out-of-range" Warning,
     /// Units below the count that were never written.
     UnwrittenUnit "unwritten-unit" Error,
     /// Units of lanes that had not left the kernel, which were still on the way to memory although later ones
@@ -205,10 +200,6 @@ kinds! {
     /// Kernels whose annotations let fewer blocks fit an SM. Number: the blocks that fit with annotations, of
     /// the first such kernel.
     OccupancyDrop "occupancy-drop" Warning,
-    /// Traces of different devices were merged.
-    DevicesDiffer "devices-differ" Error,
-    /// Traces with and without subtracted cost were merged.
-    CostSubtractedInPart "cost-subtracted-in-part" Error,
 }
 
 /// Something lost or odd, with its count and first place. `Display` gives the finding and the help.

@@ -154,46 +154,6 @@ impl HostTrace {
     }
 }
 
-impl HostTrace {
-    /// Adds the spans of another session; threads of one name are one.
-    pub(crate) fn append(&mut self, other: Self) {
-        self.uncertainty_ns = self.uncertainty_ns.max(other.uncertainty_ns);
-        for mut thread in other.threads {
-            match self.threads.iter_mut().find(|known| known.name == thread.name) {
-                None => self.threads.push(thread),
-                Some(known) => {
-                    known.spans.append(&mut thread.spans);
-                    known.sort();
-                }
-            }
-        }
-    }
-
-    /// Moves all times, and the indices of all launches.
-    pub(crate) fn shift(&mut self, ns: f64, launches: usize) {
-        for span in self.spans_mut() {
-            span.start_ns += ns;
-            span.end_ns += ns;
-            if let HostSpanKind::Launch(Some(launch)) = &mut span.kind {
-                *launch += launches;
-            }
-        }
-    }
-
-    /// Gives launches the numbers that stand here by those that they had.
-    pub(crate) fn renumber(&mut self, numbers: &[usize]) {
-        for span in self.spans_mut() {
-            if let HostSpanKind::Launch(launch) = &mut span.kind {
-                *launch = launch.and_then(|launch| numbers.get(launch).copied());
-            }
-        }
-    }
-
-    fn spans_mut(&mut self) -> impl Iterator<Item = &mut HostSpan> {
-        self.threads.iter_mut().flat_map(|thread| &mut thread.spans)
-    }
-}
-
 impl fmt::Display for HostTrace {
     /// The numbers of threads, spans and calls, the calls without a certain launch, and the
     /// uncertainty of the times.

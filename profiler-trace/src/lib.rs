@@ -20,7 +20,6 @@ mod export;
 mod file;
 mod host;
 mod json;
-mod merge;
 pub mod model;
 mod nesting;
 mod progress;
@@ -52,13 +51,15 @@ pub use resources::{KernelResources, ResourceEffect};
 pub use site_table::{SiteTable, SiteTableError};
 pub use source::WarpSource;
 pub use stats::{
-    Balance, CriticalPath, GroupBy, LaunchTable, Load, MarkStats, PathPart, PathShare, PathStep,
-    RegionBalance, SiteStats, Stats, StatsPlace, StatsQuery, Summary, Tail, Throughput, Wait,
-    WaitStats, Waits, matches_pattern,
+    Balance, CriticalPath, GroupBy, Load, MarkStats, SiteStats, Stats, StatsPlace, StatsQuery,
+    Summary, Throughput, Waits, matches_pattern,
 };
 
 #[cfg(test)]
 extern crate self as profiler_trace;
+#[cfg(test)]
+#[path = "../tests/support/mod.rs"]
+mod support;
 /// As a module of this crate, so that unit tests share its types.
 #[cfg(test)]
 #[path = "../../test-tools/src/synthetic/mod.rs"]

@@ -282,7 +282,7 @@ pub struct Trace {
     /// The cost of recording, if it was measured.
     pub record_cost: Option<RecordCost>,
     /// The resources of kernels with and without annotations, in the order of their first launches,
-    /// if the program asked for them. [`Trace::set_resources`] sets them after decoding.
+    /// if the program asked for them.
     pub resources: Vec<ResourceEffect>,
     /// Whether [`Trace::subtract_record_cost`] was applied.
     pub cost_subtracted: bool,

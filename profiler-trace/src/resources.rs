@@ -7,7 +7,6 @@ use serde::{Deserialize, Serialize};
 
 use crate::diagnostic::{Diagnostic, DiagnosticKind, Diagnostics};
 use crate::display::{counted, extent};
-use crate::model::Trace;
 
 /// The resources of an SM that a kernel takes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -93,16 +92,5 @@ pub(crate) fn note_lost_blocks(resources: &[ResourceEffect], diagnostics: &mut D
             number: effect.with.blocks_per_sm.into(),
             place: None,
         });
-    }
-}
-
-impl Trace {
-    /// Sets [`Trace::resources`] after decoding, and warns of kernels that lose blocks, as decoding
-    /// a capture with these resources would.
-    pub fn set_resources(&mut self, resources: Vec<ResourceEffect>) {
-        let diagnostics = &mut self.diagnostics.list;
-        diagnostics.retain(|diagnostic| diagnostic.kind != DiagnosticKind::OccupancyDrop);
-        note_lost_blocks(&resources, &mut self.diagnostics);
-        self.resources = resources;
     }
 }

@@ -11,6 +11,8 @@ mod query;
 pub(crate) mod rows;
 pub(crate) mod summary;
 mod table;
+#[cfg(test)]
+mod tests;
 mod waits;
 
 use profiler_wire::header::Dim3;
@@ -19,13 +21,12 @@ use crate::decode::StreamedTrace;
 use crate::diagnostic::Diagnostics;
 use crate::model::{Site, SiteIndex, Trace};
 use crate::source::{WarpSource, notes};
-pub use balance::{Balance, Load, RegionBalance, Tail};
-pub use critical_path::{CriticalPath, PathPart, PathShare, PathStep};
-pub use launches::LaunchTable;
+pub use balance::{Balance, Load};
+pub use critical_path::CriticalPath;
 pub use marks::MarkStats;
 pub use pattern::matches_pattern;
 pub use query::StatsQuery;
-pub use waits::{Wait, WaitStats, Waits};
+pub use waits::Waits;
 
 /// The grouping of the rows of statistics.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]

@@ -11,7 +11,7 @@ const LAYERS: &[&[&str]] = &[
     &["nesting", "source"],
     &["site_table"],
     &["capture"],
-    &["clock", "cost", "edges", "merge"],
+    &["clock", "cost", "edges"],
     &["decode"],
     &["stats"],
     &["diff"],

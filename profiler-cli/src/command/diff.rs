@@ -64,9 +64,6 @@ struct ComparisonArguments {
     /// Launches of kernels of this name only; may be repeated
     #[arg(long, value_name = "PATTERN")]
     kernel: Vec<String>,
-    /// The unit of durations
-    #[arg(long, value_name = "WHAT", default_value = "clock")]
-    measure: MeasureIn,
     /// The smallest change of a mean that is reported
     #[arg(long, value_name = "PERCENT", default_value = "1%", allow_hyphen_values = true,
           value_parser = percent)]
@@ -99,15 +96,6 @@ enum By {
     Name,
     /// By the names of all enclosing regions, too
     Path,
-}
-
-/// A unit of durations.
-#[derive(Clone, Copy, Debug, ValueEnum)]
-enum MeasureIn {
-    /// The unit of recording: cycles of the SM, unless the kernel chose otherwise
-    Clock,
-    /// Nanoseconds
-    Ns,
 }
 
 /// An output format.
@@ -147,7 +135,6 @@ impl ComparisonArguments {
         }
         DiffOptions {
             query,
-            nanoseconds: matches!(self.measure, MeasureIn::Ns),
             false_discovery_rate: self.false_discovery_rate,
             min_effect: self.min_effect,
         }
@@ -195,7 +182,7 @@ pub(super) fn run(arguments: &Arguments, console: &Console) -> Result<Verdict, E
         Format::Json => output::print_json(&json(&diff, &found, report.as_ref()))?,
     }
     // A threshold says itself that nothing was compared.
-    if diff.rows.is_empty() && report.is_none() && !arguments.comparison.takes_all() {
+    if diff.is_empty() && report.is_none() && !arguments.comparison.takes_all() {
         return Err(Error::new("nothing is compared: no chosen region is on either side")
             .with_help("choose others by --name and --kernel; `profiler info` lists them"));
     }

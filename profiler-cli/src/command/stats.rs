@@ -5,14 +5,14 @@ mod show;
 use std::path::Path;
 
 use clap::{Args, ValueEnum, ValueHint};
-use profiler_trace::{GroupBy, Stats, StatsQuery, Trace, Warp, WarpSource};
+use profiler_trace::{Capture, GroupBy, Stats, StatsQuery, Trace, WarpSource};
 
 use crate::arguments::{CaptureArguments, File};
 use crate::console::Console;
 use crate::exit::{Error, Verdict};
 use crate::load;
 use crate::output::{self, Content};
-use crate::selection::{Blocks, LaunchArguments, Selection, WarpArguments};
+use crate::selection::{self, LaunchArguments, WarpArguments};
 use crate::window::Window;
 
 const EXAMPLES: &str = "\
@@ -25,7 +25,7 @@ Examples:
   profiler stats gemm.capture --show waits --kernel 'gemm*'
   profiler stats gemm.capture -o gemm.csv
   profiler stats gemm.capture --format json | jq '.rows[] | {name, p99_ns}'
-  profiler stats gemm.capture --show balance --launch 0-9 -o balance.csv
+  profiler stats gemm.capture --show balance --launch 0-9 -o balance.json
   profiler stats gemm.capture --subtract-cost";
 
 /// Show how often regions ran, how long, and what share of the kernel
@@ -93,7 +93,7 @@ enum Format {
     Markdown,
     /// A JSON object with diagnostics and rows
     Json,
-    /// A line for each row, a column for each figure
+    /// A line for each region, a column for each figure
     Csv,
 }
 
@@ -139,14 +139,14 @@ pub(super) fn run(arguments: &Arguments, console: &Console) -> Result<Verdict, E
     output::check(output, content, &[capture])?;
     let reading = arguments.input.reading;
     let read = load::capture(capture, reading, console)?.capture;
+    let (mut stats, outline) = match arguments.show.contains(&Show::Regions) {
+        true => arguments.stats(&read, console).map(|(stats, outline)| (Some(stats), outline))?,
+        false => (None, Trace::default()),
+    };
     // Tables of whole launches need the trace in memory; regions alone do not.
-    let (mut stats, trace) = if arguments.show.iter().all(|show| *show == Show::Regions) {
-        let decoder = load::decoder(&read, reading);
-        let trace = load::streamed(&decoder, &read, reading, console);
-        (arguments.stats(&trace, console)?, trace.into_outline())
-    } else {
-        let trace = load::decoded(read, reading, console);
-        (arguments.stats(&trace, console)?, trace)
+    let trace = match arguments.is_about_launches() {
+        true => load::decoded(read, reading, console),
+        false => outline,
     };
     let has_diagnostics = match format {
         Format::Table | Format::Markdown => stats.is_some(),
@@ -180,22 +180,25 @@ pub(super) fn run(arguments: &Arguments, console: &Console) -> Result<Verdict, E
 }
 
 impl Arguments {
-    /// The statistics of regions, if they are to be shown.
-    fn stats(&self, trace: &impl WarpSource, console: &Console) -> Result<Option<Stats>, Error> {
-        if !self.show.contains(&Show::Regions) {
-            return Ok(None);
-        }
+    /// The statistics of the chosen regions, and the trace without them.
+    fn stats(&self, read: &Capture, console: &Console) -> Result<(Stats, Trace), Error> {
+        let (reading, filters) = (self.input.reading, &self.filters);
+        let decoder = load::decoder(read, reading);
+        let (decoder, unmet) =
+            selection::only(decoder, &filters.launches, &filters.warps, console)?;
+        let trace = load::streamed(&decoder, read, reading, console);
         // The chosen regions may be lost.
         let say_why = || console.diagnostics(&trace.outline().diagnostics);
-        let query = self.filters.query(trace.outline()).inspect_err(|_| say_why())?;
+        let query = filters.query(trace.outline()).inspect_err(|_| say_why())?;
         let query = query.by(self.by.unwrap_or(By::Name).into());
-        let stats = console.work("gathering statistics", "steps", || Stats::of(trace, &query));
+        let stats = console.work("gathering statistics", "steps", || Stats::of(&trace, &query));
         if stats.rows.is_empty() && !stats.unmet.is_empty() {
             say_why();
             return Err(Error::new(stats.unmet.join("; "))
                 .with_help("choose others; `profiler info` lists launches and regions"));
         }
-        Ok(Some(stats))
+        unmet.iter().for_each(|unmet| console.note(unmet));
+        Ok((stats, trace.into_outline()))
     }
 
     /// The launches to show one by one: those of `--launch`, else the first; of `--kernel`.
@@ -205,7 +208,7 @@ impl Arguments {
         }
         let given = &self.filters.launches;
         let mut launches = given.of(&trace.launches, &trace.sites)?;
-        // With regions, their statistics say so.
+        // With regions, it has been said.
         if !self.show.contains(&Show::Regions) {
             let unmet = given.unmet(&trace.launches, &trace.sites);
             unmet.iter().for_each(|unmet| console.note(unmet));
@@ -236,9 +239,11 @@ impl Arguments {
     }
 
     fn refuse_what_does_not_fit(&self, format: Format) -> Result<(), Error> {
-        if format == Format::Csv && self.show.iter().any(|show| *show != self.show[0]) {
-            return Err(Error::new("a CSV file is one table, and --show names several")
-                .with_help("show them one by one, or all of them with --format json"));
+        if format == Format::Csv && self.is_about_launches() {
+            return Err(Error::new(
+                "a CSV file holds the table of regions, and --show names others",
+            )
+            .with_help("write the others with --format json"));
         }
         if self.input.reading.subtract_cost && self.is_about_launches() {
             return Err(Error::new(
@@ -275,43 +280,10 @@ impl Filters {
         for name in &self.name {
             query = query.name(name);
         }
-        for kernel in &self.launches.kernel {
-            query = query.kernel(kernel);
-        }
-        let launches = self.launches.numbers(trace.launches.len())?;
-        for range in self.launches.launch.iter().flat_map(Selection::ranges) {
-            query = query.launches(range);
-        }
         if let Some(window) = self.window
-            && let Some(window) = window.filter_on_launches(trace, launches.iter().copied())?
+            && let Some(window) = window.filter_on_launches(trace, trace.shown_launches())?
         {
             query = query.window_ns(window);
-        }
-        self.warps_of(trace, query)
-    }
-
-    /// Adds the SMs, blocks and warps that are meant, if anything was recorded there.
-    fn warps_of(&self, trace: &Trace, mut query: StatsQuery) -> Result<StatsQuery, Error> {
-        let WarpArguments { sm, block, warp } = &self.warps;
-        let present = |place: &str, is_meant: &dyn Fn(&Warp) -> bool| {
-            if trace.warps.iter().any(is_meant) {
-                return Ok(());
-            }
-            Err(Error::new(format!("nothing was recorded {place}")).with_help(
-                "choose others by --sm, --block and --warp; `profiler timeline` shows which",
-            ))
-        };
-        if let Some(selection) = sm {
-            present("on such an SM", &|warp| selection.contains(warp.sm.into()))?;
-            query = selection.ranges().fold(query, StatsQuery::sms);
-        }
-        if !block.is_empty() {
-            present("in such a block", &|warp| self.warps.takes_block(warp.block))?;
-            query = block.iter().map(Blocks::ranges).fold(query, StatsQuery::blocks);
-        }
-        if let Some(selection) = warp {
-            present("by such a warp", &|warp| selection.contains(warp.warp.into()))?;
-            query = selection.ranges().fold(query, StatsQuery::warps);
         }
         Ok(query)
     }

@@ -119,13 +119,6 @@ fn balance_waits_and_critical_path_are_shown_by_launch() {
              epilogue, by warp           8     900 ns     900 ns     900 ns             1         0 %
              epilogue, by SM             2     3.6 µs     3.6 µs     3.6 µs             1         0 %
             ──────────────────────────────────────────────────────────────────────────────────────────
-            ─────────────────────────────────────────────────────────────────────
-             in the end   peak   on average   below half   below a tenth   alone
-            ═════════════════════════════════════════════════════════════════════
-             warps           4         3.48        40 ns            0 ns   40 ns
-             blocks          2         1.75         0 ns            0 ns   40 ns
-             SMs             2         1.75         0 ns            0 ns   40 ns
-            ─────────────────────────────────────────────────────────────────────
             done last: block 2 on SM 0 after 10.7 µs; block 3 on SM 1 after 10.66 µs; block 1 on SM 1 after 4.7 µs; block 0 on SM 0 after 4.66 µs
 
             gemm, launch 1: who waits for whom
@@ -156,7 +149,7 @@ fn what_would_do_nothing_is_refused() {
         assert!(ran.stderr.contains(text), "{words}: {}", ran.stderr);
     };
     refused("stats gemm.capture --show balance --by sm", "leave --by out");
-    refused("stats gemm.capture --show waits,balance --format csv", "show them one by one");
+    refused("stats gemm.capture --show waits --format csv", "write the others with --format json");
     refused("export gemm.capture --to csv", "events-csv");
     refused("export gemm.capture --to folded --raw-times", "leave --raw-times out");
     refused("export gemm.capture --to chrome --group-by warp", "--group-by block");

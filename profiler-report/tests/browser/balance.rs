@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use libtest_mimic::Failed;
 use profiler_report::ReportOptions;
-use profiler_trace::{Balance, Trace};
+use profiler_trace::{Balance, Trace, Warp};
 use profiler_wire::SiteKind;
 use serde_json::Value;
 
@@ -161,6 +161,17 @@ fn sms(trace: &Trace, launch: usize) -> BTreeMap<u32, (f64, f64)> {
     sms
 }
 
+/// The most warps of a launch that run at one time, which is when one of them enters.
+fn most_at_once(trace: &Trace, launch: usize) -> usize {
+    let of = &trace.launches[launch];
+    let warps = &trace.warps[of.warps.clone()];
+    let is_running = |warp: &Warp, ns: f64| {
+        warp.entry.ns <= ns && ns < warp.exit.map_or(of.end_ns, |exit| exit.ns)
+    };
+    let at = |ns: f64| warps.iter().filter(|warp| is_running(warp, ns)).count();
+    warps.iter().map(|warp| at(warp.entry.ns)).max().unwrap_or_default()
+}
+
 /// Requires what is drawn and said of a launch.
 fn require_curves(trace: &Trace, drawn: &Value, balance: &Balance) -> Result<(), Failed> {
     let (launch, length) = (balance.launch, balance.span_ns);
@@ -171,10 +182,11 @@ fn require_curves(trace: &Trace, drawn: &Value, balance: &Balance) -> Result<(),
     // Between the first and the last point, which are on the axis, each stretch has two.
     let stretches: Vec<&[[f64; 2]]> = points[1..points.len() - 1].chunks(2).collect();
     assert_eq!(stretches.len(), 256);
-    let levels =
-        stretches.iter().map(|ends| (1.0 - ends[0][1] / high) * balance.warp_tail.peak as f64);
+    let peak = most_at_once(trace, launch) as f64;
+    let levels = stretches.iter().map(|ends| (1.0 - ends[0][1] / high) * peak);
     let mean = levels.sum::<f64>() / 256.0;
-    assert!((mean - balance.warp_tail.mean_running).abs() < 1e-4, "launch {launch}: {mean}");
+    let running = balance.warps.mean_ns * balance.warps.count as f64 / length;
+    assert!((mean - running).abs() < 1e-4, "launch {launch}: {mean}");
     let tail = drawn["tail"].as_f64().ok_or("the tail")? / wide * length;
     assert!((tail - balance.sms_done.min_ns).abs() < 1e-6, "launch {launch}: {tail}");
 

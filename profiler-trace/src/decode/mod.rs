@@ -9,7 +9,6 @@ mod anchors;
 mod buffers;
 mod lane;
 mod launches;
-mod lists;
 mod pass;
 mod recorded;
 mod regions;
@@ -31,7 +30,6 @@ use crate::diagnostic::{Diagnostic, DiagnosticKind as Kind, Diagnostics, Locatio
 use crate::model::{ClockReading, Mark, SiteIndex, Time, Trace, Warp};
 use buffers::{Buffer, Layout};
 use lane::Scratch;
-use lists::Beyond;
 use regions::RegionTicks;
 pub use stream::{Decoder, WarpRecords};
 pub use streamed::StreamedTrace;
@@ -219,8 +217,7 @@ fn note_lost(index: usize, module: &ModuleCapture, trace: &mut Trace) {
         number: module.needed_slots(),
         place,
     });
-    let kind = if lost.warps == 0 { Kind::LanesWithoutBuffer } else { Kind::RecordsWithoutBuffer };
-    trace.diagnostics.note_count(kind, records, place);
+    trace.diagnostics.note_count(Kind::RecordsWithoutBuffer, records, place);
     trace.diagnostics.note_count(Kind::ValuesLost, lost.attachments, place);
 }
 
@@ -283,7 +280,6 @@ struct SlotSource<'c> {
     slot: &'c Slot,
     module: &'c ModuleCapture,
     kinds: &'c SiteKinds,
-    beyond: &'c Beyond,
     clocks: &'c ClockMap,
 }
 
@@ -388,7 +384,6 @@ impl SlotSource<'_> {
         }
         decoder.finish();
         let (recorded, lost) = (decoder.recorded, decoder.lost);
-        self.beyond.note(&scratch.recorded.regions, place, diagnostics);
         (warp.recorded, warp.lost) = (recorded, lost);
         self.place_in_time(scratch, warp);
     }

@@ -6,7 +6,7 @@ use std::sync::OnceLock;
 use super::launches::{self, Arranged};
 use super::regions::RegionTicks;
 use super::{
-    Beyond, Scratch, SiteKinds, Slot, SlotSource, blank_warp, describe, entry_and_exit, fit_clocks,
+    Scratch, SiteKinds, Slot, SlotSource, blank_warp, describe, entry_and_exit, fit_clocks,
     note_lost, note_nothing_selected, read_slots, threads, to_ns,
 };
 use crate::capture::{Capture, CaptureEnd, ModuleCapture};
@@ -40,8 +40,6 @@ pub struct Decoder<'c> {
     capture: &'c Capture,
     /// Of each module.
     pub(super) kinds: Vec<SiteKinds>,
-    /// Likewise.
-    beyond: Vec<Beyond>,
     /// Sites and the kernels in whose code they are, as far as that is known.
     sites_in_kernels: Vec<(SiteIndex, SiteIndex)>,
     /// Slots in use, in the order of the capture.
@@ -152,7 +150,6 @@ impl<'c> Decoder<'c> {
         Self {
             capture,
             kinds,
-            beyond: capture.modules.iter().map(|module| Beyond::new(&module.sites)).collect(),
             sites_in_kernels,
             slots,
             clocks,
@@ -404,7 +401,6 @@ impl<'c> Decoder<'c> {
             slot,
             module: &self.capture.modules[slot.module],
             kinds: &self.kinds[slot.module],
-            beyond: &self.beyond[slot.module],
             clocks: &self.clocks,
         };
         memory.warp.launch = launch;

@@ -36,12 +36,10 @@ const fn texts(kind: DiagnosticKind) -> (&'static str, &'static str) {
              fewer blocks or warps",
         ),
         Kind::RecordsWithoutBuffer => (
-            "{count} record[ was|s were] lost because a warp had no slot or a lane had no buffer",
-            "Build the profiler with more slots (.max_warps)",
-        ),
-        Kind::LanesWithoutBuffer => (
-            "{count} record[ was|s were] lost because [its lane|their lanes] had no buffer",
-            "Give all lanes buffers (.lane_buffers(LaneBuffers::Always)), or record by warp",
+            "{count} record[ was|s were] lost because [its warp had no slot, or its lane|their warps had no \
+             slot, or their lanes] no buffer",
+            "If warps found no slot, build the profiler with more (.max_warps). Otherwise give all lanes \
+             buffers (.lane_buffers(LaneBuffers::Always)), or record by warp",
         ),
         Kind::ValuesLost => (
             "{count} value[ or clock reading|s or clock readings] did not fit the buffer",
@@ -99,11 +97,6 @@ const fn texts(kind: DiagnosticKind) -> (&'static str, &'static str) {
             "{count} record[ or warp has|s or warps have] a track number above {track_max}; [it lies|they \
              lie] on one track for all such numbers",
             "Number tracks from 0. A number such as (block << 16) | tile is too large from block 256 on",
-        ),
-        Kind::NameOutOfRange => (
-            "{count} region[ takes its name|s take their names] from a list by an index beyond its end; \
-             [it is|they are] called `LIST[out of range]`",
-            "The first such list has the length {number}: add names, or keep the index below that",
         ),
         Kind::UnwrittenUnit => (
             "{count} unit[ was|s were] counted but never written",
@@ -233,15 +226,6 @@ const fn texts(kind: DiagnosticKind) -> (&'static str, &'static str) {
             "Annotations take registers; `profiler info` has all figures. A launch of no more blocks loses \
              nothing. For others set #[profiled(max_threads = .., min_blocks = ..)], annotate fewer regions, \
              or compile in only some of them (Kernels::only)",
-        ),
-        Kind::DevicesDiffer => (
-            "{count} merged trace[ is|s are] from another device, whose timer does not match the first",
-            "Merge only traces of one device",
-        ),
-        Kind::CostSubtractedInPart => (
-            "the cost of records was subtracted from some of the merged traces and not from {count} \
-             other[|s]",
-            "Subtract it from all or from none",
         ),
     }
 }

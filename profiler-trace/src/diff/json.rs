@@ -24,7 +24,6 @@ impl Diff {
                     GroupBy::Path => "path",
                     _ => "name",
                 },
-                "measure": if self.options.nanoseconds { "ns" } else { "record clock" },
                 "false_discovery_rate": self.options.false_discovery_rate,
                 "min_effect": self.options.min_effect,
             },

@@ -6,6 +6,8 @@
 //! what the GPU was doing. Nor are they normal: they have several modes and long tails. So the mean of
 //! each region is tested as follows.
 //!
+//! - **Time.** Durations are compared in the clock that recorded them: cycles of the SM, which do not change
+//!   with its frequency, unless the kernel chose otherwise. Those of launches are in nanoseconds.
 //! - **Units.** Units are compared, not regions: captures if each side has [`ENOUGH_UNITS`]
 //!   of them, otherwise launches, SMs, blocks or warps. Correlation within a unit then does no
 //!   harm (cluster sampling: W. G. Cochran, *Sampling Techniques*, 1977).
@@ -44,6 +46,8 @@ mod row;
 mod side;
 mod table;
 mod test;
+#[cfg(test)]
+mod tests;
 mod threshold;
 
 use std::fmt;
@@ -107,20 +111,20 @@ impl fmt::Display for Subject {
 
 /// The figures of one side in a row.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Figures {
+struct Figures {
     /// Regions (warps, launches) with a begin and an end; the mean is of these.
-    pub count: u64,
+    count: u64,
     /// Those without an end.
-    pub open: u64,
+    open: u64,
     /// `count` by the launches of the kernel on this side.
-    pub count_per_launch: f64,
+    count_per_launch: f64,
     /// Mean duration.
-    pub mean: f64,
+    mean: f64,
 }
 
 /// The conclusion about the times of a row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Verdict {
+enum Verdict {
     /// No change was found: the difference may be noise, or is too small.
     NoChange,
     /// The mean grew.
@@ -133,15 +137,13 @@ pub enum Verdict {
     OnlyB,
     /// Too few units for a test.
     TooFew,
-    /// Recorded in cycles on one side and in nanoseconds on the other; compare with
-    /// [`DiffOptions::nanoseconds`].
+    /// Recorded in cycles on one side and in nanoseconds on the other.
     OtherClock,
 }
 
 impl Verdict {
     /// A stable name, for programs.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
+    const fn name(self) -> &'static str {
         match self {
             Self::NoChange => "no-change",
             Self::Slower => "slower",
@@ -156,50 +158,47 @@ impl Verdict {
 
 /// One region (or kernel) on both sides.
 #[derive(Clone, Debug, PartialEq)]
-pub struct DiffRow {
+struct DiffRow {
     subject: Subject,
     /// Whether its times are in cycles of the SM; otherwise they are in nanoseconds.
-    pub in_cycles: bool,
+    in_cycles: bool,
     /// Side A; `None` if it has nothing of this.
-    pub a: Option<Figures>,
+    a: Option<Figures>,
     /// Side B.
-    pub b: Option<Figures>,
+    b: Option<Figures>,
     /// The mean of B less the mean of A.
-    pub absolute: f64,
+    absolute: f64,
     /// The mean of B divided by the mean of A, less 1; `None` if A is 0 and B is not.
-    pub relative: Option<f64>,
+    relative: Option<f64>,
     /// The p-value of this test alone; `None` if nothing could be tested.
-    pub p: Option<f64>,
+    p: Option<f64>,
     /// The smallest false discovery rate at which this is a discovery, among all tests of the
     /// comparison.
-    pub q: Option<f64>,
+    q: Option<f64>,
     /// Whether it is reported as a change: a discovery, and large enough.
-    pub is_change: bool,
+    is_change: bool,
     units: Option<Unit>,
     /// Groups of units on each side.
-    pub unit_counts: (usize, usize),
+    unit_counts: (usize, usize),
     /// The number of neighbours in time that make a group.
-    pub group: usize,
+    group: usize,
     /// The conclusion.
-    pub verdict: Verdict,
+    verdict: Verdict,
 }
 
 impl DiffRow {
     /// Its name: `gemm (launches)`, `gemm`, `gemm › tile › load`.
-    #[must_use]
-    pub fn name(&self) -> String {
+    fn name(&self) -> String {
         self.subject.to_string()
     }
 
     /// The kernel's name.
-    #[must_use]
-    pub fn kernel(&self) -> &str {
+    fn kernel(&self) -> &str {
         self.subject.kernel()
     }
 
     /// The units that were compared, in plural (`launches`), if there was a test.
-    #[must_use]
-    pub fn units(&self) -> Option<&'static str> {
+    fn units(&self) -> Option<&'static str> {
         self.units.map(Unit::plural)
     }
 
@@ -213,7 +212,7 @@ impl DiffRow {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Diff {
     /// Rows in order of the kernels and regions of side A, then those that only B has.
-    pub rows: Vec<DiffRow>,
+    rows: Vec<DiffRow>,
     a: SideFacts,
     b: SideFacts,
     /// Notes: the limits of the numbers, and the reasons.
@@ -251,15 +250,10 @@ impl Diff {
         Ok(Self { rows, a, b, notes, devices_differ, is_damaged, options })
     }
 
-    /// The rows whose mean changed.
-    pub fn changed(&self) -> impl Iterator<Item = &DiffRow> {
-        self.rows.iter().filter(|row| row.is_change)
-    }
-
-    /// The row of a region (or kernel) by its [name](DiffRow::name).
+    /// Whether neither side has a row.
     #[must_use]
-    pub fn get(&self, name: &str) -> Option<&DiffRow> {
-        self.rows.iter().find(|row| row.name() == name)
+    pub fn is_empty(&self) -> bool {
+        self.rows.is_empty()
     }
 }
 

@@ -30,14 +30,10 @@ pub(super) fn notes(
     if let (Some(of_a), Some(of_b)) = (clock(&a.facts), clock(&b.facts))
         && (of_b / of_a - 1.0).abs() > 0.01
     {
-        let cycles = if a.options.nanoseconds {
-            "measured by the record clock, cycles would not show it"
-        } else {
-            "rows in cycles do not show it, those in nanoseconds do"
-        };
         let (of_a, of_b) = (digits(of_a), digits(of_b));
         notes.push(format!(
-            "the SM clock ran at {of_a} MHz on side A and at {of_b} MHz on side B: {cycles}"
+            "the SM clock ran at {of_a} MHz on side A and at {of_b} MHz on side B: rows in cycles do not \
+             show it, those in nanoseconds do"
         ));
     }
     notes.extend(scope(a, b, rows));

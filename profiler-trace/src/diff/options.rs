@@ -46,10 +46,6 @@ pub struct DiffOptions {
     /// regions are matched by their name within their kernel, so sites with one name are one row.
     /// By [`GroupBy::Path`] they are matched by the names of their enclosing regions as well.
     pub query: StatsQuery,
-    /// Whether durations are compared in nanoseconds. By default they are compared in the clock that
-    /// recorded them: cycles of the SM, unless the kernel chose otherwise. Cycles do not change with the
-    /// frequency.
-    pub nanoseconds: bool,
     /// The tolerated share of false ones among the reported changes; above 0 and below 1.
     pub false_discovery_rate: f64,
     /// The smallest relative change that is reported; from 0 on.
@@ -59,12 +55,7 @@ pub struct DiffOptions {
 /// A false discovery rate of 5 %, changes from 1 % on.
 impl Default for DiffOptions {
     fn default() -> Self {
-        Self {
-            query: StatsQuery::new(),
-            nanoseconds: false,
-            false_discovery_rate: 0.05,
-            min_effect: 0.01,
-        }
+        Self { query: StatsQuery::new(), false_discovery_rate: 0.05, min_effect: 0.01 }
     }
 }
 

@@ -199,14 +199,14 @@ impl DiffSide {
     }
 
     fn add_regions(&mut self, source: &impl WarpSource, places: &[u32]) {
-        let (query, in_ns) = (self.options.query.clone(), self.options.nanoseconds);
+        let query = self.options.query.clone();
         let mut walk = Walk::new(source, &query);
         let mut rows: Vec<Option<(bool, Durations)>> = Vec::new();
         walk.seen(|_, row, InTrace { warp, index }, seen| {
             if !query.takes_begin(collect::begin(warp, &seen)) {
                 return;
             }
-            let in_cycles = !in_ns && warp.clock == Clock::Cycles;
+            let in_cycles = warp.clock == Clock::Cycles;
             let row = row as usize;
             if rows.len() <= row {
                 rows.resize(row + 1, None);

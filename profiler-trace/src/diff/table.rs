@@ -31,7 +31,7 @@ impl fmt::Display for Diff {
         write!(
             f,
             "{} of {} changed by {} or more, at a false discovery rate of {}",
-            self.changed().count(),
+            self.rows.iter().filter(|row| row.is_change).count(),
             counted(self.rows.len() as u64, "row"),
             percent(Some(self.options.min_effect)),
             percent(Some(self.options.false_discovery_rate))

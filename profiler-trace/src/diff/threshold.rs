@@ -79,7 +79,7 @@ impl fmt::Display for ThresholdReport {
 impl Diff {
     /// Holds side B to a threshold.
     ///
-    /// It fails if a growth that is a change ([`DiffRow::is_change`]) exceeds the threshold. It is
+    /// It fails if a growth that is a change, and not noise, exceeds the threshold. It is
     /// inconclusive if a row looks slower by more than the threshold but has too few units for a
     /// test or may be noise, if something ended on one side only, if clocks or devices differ, if
     /// something is missing, damaged or cut off by the end of the capture, or if nothing could be

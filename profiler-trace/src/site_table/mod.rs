@@ -177,14 +177,6 @@ impl SiteTable {
 /// The suffix of a list's name for an index beyond its end.
 const BEYOND: &str = "[out of range]";
 
-impl Site {
-    /// Whether it stands for all that is beyond a list of names.
-    pub(crate) fn is_beyond_list(&self) -> bool {
-        let list = self.list.as_deref();
-        list.is_some_and(|list| self.name.strip_prefix(list) == Some(BEYOND))
-    }
-}
-
 /// Bytes that names and places of one list's sites may take.
 const TEXT_MAX: usize = 16 << 20;
 

@@ -73,80 +73,24 @@ impl Load {
     }
 }
 
-/// The number of warps, blocks or SMs that run at a time, and its decline at the end.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Tail {
-    /// The most that ran at one time.
-    pub peak: u64,
-    /// The average number, from the launch's start to its end.
-    pub mean_running: f64,
-    /// The final time with fewer than half of the peak, in nanoseconds.
-    pub below_half_ns: f64,
-    /// The final time with fewer than a tenth of the peak.
-    pub below_tenth_ns: f64,
-    /// The final time with a single one.
-    pub alone_ns: f64,
-}
-
-impl Tail {
-    /// Of spans in nanoseconds, within a launch.
-    fn of(spans: impl Iterator<Item = (f64, f64)>, start_ns: f64, end_ns: f64) -> Self {
-        let mut steps: Vec<(f64, i64)> = Vec::new();
-        let mut time = Sum::default();
-        for (start, end) in spans {
-            let end = end.max(start);
-            time.add(end - start);
-            steps.extend([(start, 1), (end, -1)]);
-        }
-        // What begins where another ends runs with it for no time, so ends come first.
-        steps.sort_unstable_by(|left, right| left.0.total_cmp(&right.0).then(left.1.cmp(&right.1)));
-        let running = || {
-            steps.iter().scan(0i64, |running, (at, step)| {
-                *running += step;
-                Some((*at, *running))
-            })
-        };
-        let peak = running().map(|(_, running)| running).max().unwrap_or(0).max(0);
-        // The last moment at which so many ran: where the number falls below.
-        let since = |least: i64| {
-            let (mut before, mut last) = (0, None);
-            for (at, running) in running() {
-                if before >= least && running < least {
-                    last = Some(at);
-                }
-                before = running;
-            }
-            last.map_or(0.0, |at| (end_ns - at).max(0.0))
-        };
-        let span = end_ns - start_ns;
-        Self {
-            peak: peak as u64,
-            mean_running: if span > 0.0 { time.value() / span } else { 0.0 },
-            below_half_ns: since((peak + 1) / 2),
-            below_tenth_ns: since((peak + 9) / 10),
-            alone_ns: if peak > 1 { since(2) } else { span.max(0.0) },
-        }
-    }
-}
-
 /// The distribution of the time in a region.
 #[derive(Clone, Debug, PartialEq)]
-pub struct RegionBalance {
+pub(super) struct RegionBalance {
     /// The region; of several of one name and unit, which count together, the first of the trace.
-    pub site: SiteIndex,
+    pub(super) site: SiteIndex,
     /// Its name.
-    pub name: String,
+    pub(super) name: String,
     /// Source file; empty where it is not known.
-    pub file: String,
+    pub(super) file: String,
     /// Line in it, from 1; 0 where it is not known.
-    pub line: u32,
+    pub(super) line: u32,
     /// Module path; empty where it is not known.
-    pub module: String,
+    pub(super) module: String,
     /// Over the warps that ran it: the time that a warp spent in it, in whatever lanes, counted once where
     /// several were in it. Open regions are left out, and so are warps that have no others of it.
-    pub warps: Load,
+    pub(super) warps: Load,
     /// The same, summed up over the warps of an SM, for SMs with such a warp.
-    pub sms: Load,
+    pub(super) sms: Load,
 }
 
 /// The balance of a launch over warps, blocks and SMs, and its end. `Display` makes tables
@@ -169,17 +113,11 @@ pub struct Balance {
     pub sms: Load,
     /// The times at which SMs were done, from the launch's start.
     pub sms_done: Load,
-    /// Running warps.
-    pub warp_tail: Tail,
-    /// Running blocks.
-    pub block_tail: Tail,
-    /// SMs with a running warp.
-    pub sm_tail: Tail,
     /// Blocks and SMs that were done last: block, SM, and nanoseconds from the launch's start; at
     /// most eight, the last first.
     pub last_blocks: Vec<(Dim3, u32, f64)>,
     /// Regions, the one whose imbalance over warps costs most time first.
-    pub regions: Vec<RegionBalance>,
+    pub(super) regions: Vec<RegionBalance>,
     /// Warps that never left the kernel.
     pub never_left: u64,
     /// [Warps without any record](crate::Launch::unrecorded_warps), which are in no figure.
@@ -220,10 +158,6 @@ impl Trace {
         let busy: BTreeMap<u32, Vec<Span>> =
             on_sm.into_iter().map(|(sm, spans)| (sm, union(spans))).collect();
         let length = |span: &Span| span.end - span.start;
-        let both = |span: Span| (span.start, span.end);
-        let tail = |spans: &mut dyn Iterator<Item = Span>| {
-            Tail::of(spans.map(both), of.start_ns, of.end_ns)
-        };
         let done = |spans: &Vec<Span>| spans.last().map_or(0.0, |span| span.end - of.start_ns);
         let mut last_blocks: Vec<(Dim3, u32, f64)> = (blocks.iter())
             .map(|(block, (sm, span))| (*block, *sm, span.end - of.start_ns))
@@ -238,9 +172,6 @@ impl Trace {
             blocks: Load::of(blocks.values().map(|(_, span)| length(span))),
             sms: Load::of(busy.values().map(|spans| spans.iter().map(length).sum())),
             sms_done: Load::of(busy.values().map(done)),
-            warp_tail: tail(&mut warps.iter().map(span)),
-            block_tail: tail(&mut blocks.values().map(|(_, span)| *span)),
-            sm_tail: tail(&mut busy.values().flatten().copied()),
             last_blocks,
             regions: regions(self, warps),
             never_left: warps.iter().filter(|warp| warp.exit.is_none()).count() as u64,
@@ -306,7 +237,6 @@ fn regions(trace: &Trace, warps: &[Warp]) -> Vec<RegionBalance> {
 /// Columns that may be left out where they do not fit.
 const SPARE: &[Spare<'_>] =
     &[("least", &[3]), ("most / mean", &[5]), ("mean", &[2]), ("count", &[1])];
-const SPARE_OF_TAILS: &[Spare<'_>] = &[("below half", &[3]), ("alone", &[5]), ("on average", &[2])];
 
 /// As wide as [`Stats`](crate::Stats) are.
 impl fmt::Display for Balance {
@@ -346,23 +276,6 @@ impl fmt::Display for Balance {
         }
         let header = ["time of", "count", "mean", "least", "most", "most / mean", "imbalance"];
         Sheet { spare: SPARE, ..Sheet::new(&header, rows) }.write(f)?;
-        let tail = |name: &str, tail: &Tail| {
-            vec![
-                name.to_owned(),
-                tail.peak.to_string(),
-                digits(tail.mean_running),
-                duration(tail.below_half_ns),
-                duration(tail.below_tenth_ns),
-                duration(tail.alone_ns),
-            ]
-        };
-        let rows = vec![
-            tail("warps", &self.warp_tail),
-            tail("blocks", &self.block_tail),
-            tail("SMs", &self.sm_tail),
-        ];
-        let header = ["in the end", "peak", "on average", "below half", "below a tenth", "alone"];
-        Sheet { spare: SPARE_OF_TAILS, ..Sheet::new(&header, rows) }.write(f)?;
         let last = self.last_blocks.iter().map(|(block, sm, ns)| {
             format!("{} on SM {sm} after {}", display::block(*block, self.grid), duration(*ns))
         });

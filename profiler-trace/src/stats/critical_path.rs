@@ -14,7 +14,7 @@ use crate::units::{digits, duration};
 
 /// The kind of a stretch of a critical path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum PathPart {
+pub(super) enum PathPart {
     /// From the start of the launch to the entry of the first warp of the path.
     BeforeEntry,
     /// A warp runs: index into [`Trace::warps`].
@@ -28,33 +28,32 @@ pub enum PathPart {
 
 /// A stretch of a critical path.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct PathStep {
+pub(super) struct PathStep {
     /// Its begin, in nanoseconds on the trace's axis.
-    pub start_ns: f64,
+    pub(super) start_ns: f64,
     /// Its end: the next step's begin.
-    pub end_ns: f64,
+    pub(super) end_ns: f64,
     /// Its kind.
-    pub part: PathPart,
+    pub(super) part: PathPart,
 }
 
 impl PathStep {
     /// Its length in nanoseconds.
-    #[must_use]
-    pub fn ns(&self) -> f64 {
+    pub(super) fn ns(&self) -> f64 {
         self.end_ns - self.start_ns
     }
 }
 
 /// The share of a region in a critical path.
 #[derive(Clone, Debug, PartialEq)]
-pub struct PathShare {
+pub(super) struct PathShare {
     /// The region; `None` for time outside regions.
-    pub site: Option<SiteIndex>,
+    pub(super) site: Option<SiteIndex>,
     /// Its name.
-    pub name: String,
+    pub(super) name: String,
     /// Time on the path with it as the innermost region of the warp, in nanoseconds. The innermost
     /// region is the one that began last, over all lanes and tracks.
-    pub ns: f64,
+    pub(super) ns: f64,
 }
 
 /// The chain of work that the end of a launch waited for, from its start to its end without a gap:
@@ -63,8 +62,7 @@ pub struct PathShare {
 /// It is found backwards from the warp that was done last (as in C.-Q. Yang and B. P. Miller,
 /// *Critical Path Analysis for the Execution of Parallel and Distributed Programs*, 1988, and D.
 /// Böhme and others, *Scalable Critical-Path Based Performance Analysis*, 2012). At the last wait
-/// of a warp that came before its signal ([`Wait::blocked_ns`](super::Wait::blocked_ns) above 0),
-/// the path goes on with the signaller; at a warp's entry, with the warp that left the same SM last
+/// of a warp that came before its signal, the path goes on with the signaller; at a warp's entry, with the warp that left the same SM last
 /// before that. Only waits with a signal are known: through a barrier without marks the path stays
 /// in its warp and shows the waiting there.
 #[derive(Clone, Debug, PartialEq)]
@@ -76,9 +74,9 @@ pub struct CriticalPath {
     /// Its length: from the start of the launch to its end, in nanoseconds.
     pub span_ns: f64,
     /// Its stretches, in order of time; none has length 0.
-    pub steps: Vec<PathStep>,
+    pub(super) steps: Vec<PathStep>,
     /// Regions of the running warps, the longest first.
-    pub regions: Vec<PathShare>,
+    pub(super) regions: Vec<PathShare>,
     /// Time before the first entry.
     pub before_entry_ns: f64,
     /// Time between signals and the ends of their waits.
@@ -180,7 +178,19 @@ impl<'t> Walk<'t> {
             }
         }
         self.steps.reverse();
+        debug_assert!(self.is_whole(), "{:?}", self.steps);
         self.steps
+    }
+
+    /// Whether the steps go on from one another, from the launch's start to its end.
+    fn is_whole(&self) -> bool {
+        let mut at = self.start_ns;
+        let mut goes_on = |step: &PathStep| {
+            let goes_on = step.start_ns == at && step.end_ns > at;
+            at = step.end_ns;
+            goes_on
+        };
+        self.steps.iter().all(&mut goes_on) && (self.steps.is_empty() || at == self.end_ns)
     }
 
     /// A step that ends now; gives its begin, which is never later.

@@ -1,10 +1,9 @@
 //! Queries: the part of a trace that statistics are about.
 
 use std::fmt;
-use std::ops::{Range, RangeInclusive};
+use std::ops::Range;
 
 use profiler_wire::SiteKind;
-use profiler_wire::header::Dim3;
 use profiler_wire::symbol::CALIBRATION;
 
 use super::GroupBy;
@@ -12,9 +11,10 @@ use super::pattern::Pattern;
 use crate::model::{Site, Trace, Warp};
 use crate::source::WarpSource;
 
-/// A query of statistics: the grouping of its rows, and filters for launches, warps and regions.
+/// A query of statistics: the grouping of its rows, and filters for kernels and regions. For only some
+/// launches, blocks or warps there is [`Decoder::only`](crate::Decoder::only).
 ///
-/// Filters of one kind add to each other (`.launch(0).launch(3)` takes both launches); filters of
+/// Filters of one kind add to each other (`.name("load").name("mma")` takes both); filters of
 /// different kinds must all be met. Without filters everything is in.
 ///
 /// Patterns are globs for whole names: `*` stands for any characters, `?` for one, `\` takes the
@@ -25,7 +25,7 @@ use crate::source::WarpSource;
 /// use profiler_trace::{GroupBy, StatsQuery, Trace};
 ///
 /// let trace = Trace::default();
-/// let query = StatsQuery::new().by(GroupBy::Sm).name("load*").launch(0).window_ns(0.0..50_000.0);
+/// let query = StatsQuery::new().by(GroupBy::Sm).name("load*").window_ns(0.0..50_000.0);
 /// println!("{}", trace.stats_of(&query));
 /// ```
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -33,10 +33,6 @@ pub struct StatsQuery {
     by: GroupBy,
     names: Vec<Pattern>,
     kernels: Vec<Pattern>,
-    launches: Vec<RangeInclusive<usize>>,
-    blocks: Vec<[RangeInclusive<u32>; 3]>,
-    warps: Vec<RangeInclusive<u32>>,
-    sms: Vec<RangeInclusive<u32>>,
     window: Option<Range<f64>>,
 }
 
@@ -66,58 +62,6 @@ impl StatsQuery {
     #[must_use]
     pub fn kernel(mut self, pattern: &str) -> Self {
         self.kernels.push(Pattern::new(pattern));
-        self
-    }
-
-    /// Only this launch: an index into [`Trace::launches`].
-    #[must_use]
-    pub fn launch(self, launch: usize) -> Self {
-        self.launches(launch..=launch)
-    }
-
-    /// Only these launches.
-    #[must_use]
-    pub fn launches(mut self, launches: RangeInclusive<usize>) -> Self {
-        self.launches.push(launches);
-        self
-    }
-
-    /// Only blocks of this index, in each launch.
-    #[must_use]
-    pub fn block(self, block: Dim3) -> Self {
-        self.blocks(block.map(|at| at..=at))
-    }
-
-    /// Only blocks whose coordinates lie in these ranges; `0..=u32::MAX` is any.
-    #[must_use]
-    pub fn blocks(mut self, blocks: [RangeInclusive<u32>; 3]) -> Self {
-        self.blocks.push(blocks);
-        self
-    }
-
-    /// Only warps of this index within their block.
-    #[must_use]
-    pub fn warp(self, warp: u32) -> Self {
-        self.warps(warp..=warp)
-    }
-
-    /// Only warps of these indices within their block.
-    #[must_use]
-    pub fn warps(mut self, warps: RangeInclusive<u32>) -> Self {
-        self.warps.push(warps);
-        self
-    }
-
-    /// Only warps that ran on this SM.
-    #[must_use]
-    pub fn sm(self, sm: u32) -> Self {
-        self.sms(sm..=sm)
-    }
-
-    /// Only warps that ran on these SMs.
-    #[must_use]
-    pub fn sms(mut self, sms: RangeInclusive<u32>) -> Self {
-        self.sms.push(sms);
         self
     }
 
@@ -151,13 +95,7 @@ impl StatsQuery {
 
     /// Whether launches are taken or left as a whole.
     pub(crate) fn takes_whole_launches(&self) -> bool {
-        let launches = Self {
-            by: self.by,
-            kernels: self.kernels.clone(),
-            launches: self.launches.clone(),
-            ..Self::default()
-        };
-        *self == launches
+        self.names.is_empty() && self.window.is_none()
     }
 
     pub(super) fn has_names(&self) -> bool {
@@ -171,7 +109,7 @@ impl StatsQuery {
     /// Whether a launch is in, as far as its own filters tell.
     pub(crate) fn takes_launch(&self, trace: &Trace, launch: usize) -> bool {
         let Some(of) = trace.launches.get(launch) else { return false };
-        any(&self.launches, |wanted| wanted.contains(&launch))
+        !trace.is_left_out(launch)
             && any(&self.kernels, |pattern| pattern.matches(trace.name_of(of.kernel)))
     }
 
@@ -179,15 +117,11 @@ impl StatsQuery {
     pub(crate) fn takes_warp(&self, source: &impl WarpSource, index: usize) -> bool {
         let trace = source.outline();
         let Some(warp) = trace.warps.get(index) else { return false };
-        any(&self.blocks, |blocks| is_within(blocks, warp.block))
-            && any(&self.warps, |wanted| wanted.contains(&warp.warp))
-            && any(&self.sms, |sms| sms.contains(&warp.sm))
-            && self.window.as_ref().is_none_or(|window| {
-                // Other lanes may record when lane 0 has left.
-                let lasts = || last_ns(trace, warp) >= window.start;
-                warp.entry.ns < window.end
-                    && (lasts() || source.warp(index).last_ns() >= window.start)
-            })
+        self.window.as_ref().is_none_or(|window| {
+            // Other lanes may record when lane 0 has left.
+            let lasts = || last_ns(trace, warp) >= window.start;
+            warp.entry.ns < window.end && (lasts() || source.warp(index).last_ns() >= window.start)
+        })
     }
 
     /// Whether a record that begins then is in.
@@ -212,18 +146,9 @@ impl StatsQuery {
                 window.start, window.end
             ));
         }
-        let count = trace.launches.len();
-        if let Some(launches) = missing(&self.launches, span, |wanted| *wanted.start() < count) {
-            unmet.push(match count {
-                0 => format!("there is no launch {launches}: nothing was launched"),
-                1 => format!("there is no launch {launches}: there is 0 alone"),
-                _ => format!("there is no launch {launches}: they are 0 to {}", count - 1),
-            });
-        }
-        let text = |pattern: &Pattern| pattern.text().to_owned();
         let kernels = || trace.launches.iter().map(|launch| trace.name_of(launch.kernel));
         let is_met = |pattern: &Pattern| kernels().any(|name| pattern.matches(name));
-        if let Some(names) = missing(&self.kernels, text, is_met) {
+        if let Some(names) = missing(&self.kernels, is_met) {
             unmet.push(format!("no kernel is called {names}: {}", list(kernels())));
         }
         // Not those by which the profiler measures what a record costs, and no marks, which have no row.
@@ -234,21 +159,8 @@ impl StatsQuery {
         };
         let sites = || trace.sites.iter().filter(is_users).map(|site| site.name.as_str());
         let is_met = |pattern: &Pattern| sites().any(|name| pattern.matches(name));
-        if let Some(names) = missing(&self.names, text, is_met) {
+        if let Some(names) = missing(&self.names, is_met) {
             unmet.push(format!("no region is called {names}: {}", list(sites())));
-        }
-        let warps = || trace.warps.iter().filter(|warp| self.takes_launch(trace, warp.launch));
-        let is_met = |blocks: &[_; 3]| warps().any(|warp| is_within(blocks, warp.block));
-        if let Some(blocks) = missing(&self.blocks, blocks_in_words, is_met) {
-            unmet.push(format!("nothing was recorded of block {blocks} in these launches"));
-        }
-        let is_met = |wanted: &RangeInclusive<u32>| warps().any(|warp| wanted.contains(&warp.warp));
-        if let Some(wanted) = missing(&self.warps, span, is_met) {
-            unmet.push(format!("no warp {wanted} of a block was recorded in these launches"));
-        }
-        let is_met = |sms: &RangeInclusive<u32>| warps().any(|warp| sms.contains(&warp.sm));
-        if let Some(sms) = missing(&self.sms, span, is_met) {
-            unmet.push(format!("nothing was recorded on SM {sms} in these launches"));
         }
         unmet
     }
@@ -258,17 +170,12 @@ impl StatsQuery {
 impl fmt::Display for StatsQuery {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut parts = Vec::new();
-        let mut part = |what: &str, values: Vec<String>| {
-            if !values.is_empty() {
-                parts.push(format!("{what} {}", values.join(" or ")));
+        for (what, patterns) in [("names", &self.names), ("kernels", &self.kernels)] {
+            if !patterns.is_empty() {
+                let names: Vec<&str> = patterns.iter().map(Pattern::text).collect();
+                parts.push(format!("{what} {}", names.join(" or ")));
             }
-        };
-        part("names", self.names.iter().map(|name| name.text().to_owned()).collect());
-        part("kernels", self.kernels.iter().map(|name| name.text().to_owned()).collect());
-        part("launch", self.launches.iter().map(span).collect());
-        part("block", self.blocks.iter().map(blocks_in_words).collect());
-        part("warp", self.warps.iter().map(span).collect());
-        part("SM", self.sms.iter().map(span).collect());
+        }
         if let Some(Range { start, end }) = &self.window {
             // A tenth of a nanosecond is finer than any clock here.
             let tenths = |ns: f64| (ns * 10.0).round() / 10.0;
@@ -285,38 +192,13 @@ impl fmt::Display for StatsQuery {
 }
 
 /// No filter, or one of them met.
-fn any<T>(filters: &[T], met: impl Fn(&T) -> bool) -> bool {
+fn any(filters: &[Pattern], met: impl Fn(&Pattern) -> bool) -> bool {
     filters.is_empty() || filters.iter().any(met)
 }
 
-/// Whether each coordinate of a block is in its range.
-fn is_within(blocks: &[RangeInclusive<u32>; 3], block: Dim3) -> bool {
-    blocks.iter().zip(block).all(|(range, at)| range.contains(&at))
-}
-
-/// `3`, or `0-3`.
-fn span<T: fmt::Display + PartialEq>(range: &RangeInclusive<T>) -> String {
-    if range.start() == range.end() {
-        range.start().to_string()
-    } else {
-        format!("{}-{}", range.start(), range.end())
-    }
-}
-
-/// `0-3`, or `0-3,1,2`: ranges after the last that leaves anything out are not written.
-fn blocks_in_words(blocks: &[RangeInclusive<u32>; 3]) -> String {
-    let is_any = |range: &RangeInclusive<u32>| *range == (0..=u32::MAX);
-    let written = blocks.iter().rposition(|range| !is_any(range)).map_or(1, |last| last + 1);
-    blocks[..written].iter().map(span).collect::<Vec<_>>().join(",")
-}
-
 /// Those of the filters that nothing meets, in words; `None` where there are none.
-fn missing<T>(
-    filters: &[T],
-    in_words: impl Fn(&T) -> String,
-    is_met: impl Fn(&T) -> bool,
-) -> Option<String> {
-    let missing: Vec<String> = filters.iter().filter(|of| !is_met(of)).map(in_words).collect();
+fn missing(filters: &[Pattern], is_met: impl Fn(&Pattern) -> bool) -> Option<String> {
+    let missing: Vec<&str> = filters.iter().filter(|of| !is_met(of)).map(Pattern::text).collect();
     (!missing.is_empty()).then(|| missing.join(" or "))
 }
 

@@ -26,58 +26,56 @@ use crate::units::duration;
 /// then belongs to the region that ends if its name contains `wait`, and otherwise to the one that
 /// begins.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Wait {
+pub(super) struct Wait {
     /// Index into [`Trace::edges`].
-    pub edge: usize,
+    pub(super) edge: usize,
     /// The signal.
-    pub from: MarkIndex,
+    pub(super) from: MarkIndex,
     /// The wait.
-    pub to: MarkIndex,
+    pub(super) to: MarkIndex,
     /// The begin of the waiting, in nanoseconds on the trace's axis.
-    pub ready_ns: f64,
+    pub(super) ready_ns: f64,
     /// The time of the signal.
-    pub signal_ns: f64,
+    pub(super) signal_ns: f64,
     /// The end of the wait.
-    pub released_ns: f64,
+    pub(super) released_ns: f64,
     /// The region that the signalling lane was in, or had been in last.
-    pub signaller: Option<SiteIndex>,
+    pub(super) signaller: Option<SiteIndex>,
     /// The region that the waiting lane was in, or had been in last.
-    pub waiter: Option<SiteIndex>,
+    pub(super) waiter: Option<SiteIndex>,
 }
 
 impl Wait {
     /// The time that the waiter was blocked before the signal; 0 if the signal was there already.
-    #[must_use]
-    pub fn blocked_ns(&self) -> f64 {
+    pub(super) fn blocked_ns(&self) -> f64 {
         (self.signal_ns - self.ready_ns).max(0.0)
     }
 
     /// The time from the moment that signal and waiter were both there until the waiter went on.
-    #[must_use]
-    pub fn hand_off_ns(&self) -> f64 {
+    pub(super) fn hand_off_ns(&self) -> f64 {
         (self.released_ns - self.signal_ns.max(self.ready_ns)).max(0.0)
     }
 }
 
 /// All waits of one name, between the same two regions.
 #[derive(Clone, Debug, PartialEq)]
-pub struct WaitStats {
+pub(super) struct WaitStats {
     /// The name of signal and wait.
-    pub name: String,
+    pub(super) name: String,
     /// The region that the signals were given in or after; `None` if nothing was recorded before.
-    pub signaller: Option<String>,
+    pub(super) signaller: Option<String>,
     /// The region that the waiters waited in, likewise.
-    pub waiter: Option<String>,
+    pub(super) waiter: Option<String>,
     /// Waits that a signal released.
-    pub count: u64,
+    pub(super) count: u64,
     /// Those that came before their signal.
-    pub blocked: u64,
+    pub(super) blocked: u64,
     /// Those whose signal came from another block.
-    pub from_other_blocks: u64,
+    pub(super) from_other_blocks: u64,
     /// [`Wait::blocked_ns`] of all of them.
-    pub blocked_ns: Summary,
+    pub(super) blocked_ns: Summary,
     /// [`Wait::hand_off_ns`] of all of them.
-    pub hand_off_ns: Summary,
+    pub(super) hand_off_ns: Summary,
 }
 
 /// All waits of a launch: who waits for whom. `Display` makes a table, `{:#}` one in Markdown.
@@ -88,19 +86,14 @@ pub struct Waits {
     /// The kernel's name.
     pub kernel: String,
     /// Rows, the one with the most blocked time first.
-    pub rows: Vec<WaitStats>,
+    pub(super) rows: Vec<WaitStats>,
     /// Waits that no signal is known for; they are in no row.
     pub without_signal: u64,
 }
 
 impl Trace {
     /// The waits of a launch that a signal is known for, in order of the waiting warp and its marks.
-    ///
-    /// It holds times of several warps against each other, which are not on one axis any more once the
-    /// cost of recording was subtracted ([`Trace::subtract_record_cost`]): ask the trace as it was
-    /// recorded.
-    #[must_use]
-    pub fn released_waits(&self, launch: usize) -> Vec<Wait> {
+    pub(super) fn released_waits(&self, launch: usize) -> Vec<Wait> {
         let Some(of) = self.launches.get(launch) else { return Vec::new() };
         let mark = |at: MarkIndex| Some((self.warps.get(at.warp)?, at));
         // Not by going through all of them: whoever asks for each launch would do that as often.

@@ -1,6 +1,7 @@
 //! What holds of the figures of any trace. The fuzz targets check it too.
 
 use profiler_trace::{GroupBy, Stats, StatsQuery, Trace};
+use serde_json::Value;
 
 /// Every record is in one row, in all and by halves of time; figures are in order.
 pub(crate) fn statistics(trace: &Trace, by: GroupBy) {
@@ -27,30 +28,26 @@ fn rows(stats: &Stats) {
     assert!(!stats.to_string().is_empty());
     let mut bytes = Vec::new();
     stats.write_json_to(&mut bytes).expect("memory can be written");
-    let json: serde_json::Value = serde_json::from_slice(&bytes).expect("JSON");
+    let json: Value = serde_json::from_slice(&bytes).expect("JSON");
     assert_eq!(json["rows"].as_array().map(Vec::len), Some(stats.rows.len()));
     bytes.clear();
     stats.write_csv_to(&mut bytes).expect("memory can be written");
     assert!(!bytes.is_empty());
 }
 
-/// Critical path, waits and balance of every launch are of one piece.
+/// Critical path, waits and balance of every launch are of one piece; that a path has no gap is an
+/// assertion of its own.
 pub(crate) fn launches(trace: &Trace) {
     for launch in 0..trace.launches.len() {
         let path = trace.critical_path(launch).expect("a launch has warps");
-        let mut at = trace.launches[launch].start_ns;
-        for step in &path.steps {
-            assert!(step.start_ns == at && step.end_ns > at, "{path:?}");
-            at = step.end_ns;
-        }
-        assert!(path.steps.is_empty() || at == trace.launches[launch].end_ns);
         let waits = trace.waits(launch).expect("a launch");
-        assert!(waits.rows.iter().all(|row| row.blocked <= row.count));
+        let rows = &waits.to_json()["rows"];
+        let is_possible = |row: &Value| row["blocked"].as_u64() <= row["count"].as_u64();
+        assert!(rows.as_array().expect("rows").iter().all(is_possible), "{rows}");
         let balance = trace.balance(launch).expect("a launch has warps");
         for load in [balance.warps, balance.blocks, balance.sms, balance.sms_done] {
             assert!((0.0..=1.0 + 1e-9).contains(&load.imbalance()), "{load:?}");
         }
-        assert!(balance.warp_tail.mean_running <= balance.warp_tail.peak as f64 + 1e-9);
         for text in [path.to_string(), waits.to_string(), balance.to_string()] {
             assert!(!text.is_empty());
         }

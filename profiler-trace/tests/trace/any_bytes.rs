@@ -4,7 +4,7 @@ use crate::consistent;
 use crate::figures;
 
 use profiler_test_tools::synthetic::{Keep, SyntheticModule, SyntheticWarp};
-use profiler_trace::diff::{DiffOptions, Verdict, diff};
+use profiler_trace::diff::{DiffOptions, diff};
 use profiler_trace::{Capture, GroupBy, ModuleCapture, Trace, Value, decode};
 use profiler_wire::{Descriptor, SiteKind};
 use proptest::prelude::*;
@@ -56,13 +56,13 @@ fn check(mut trace: Trace, by: GroupBy) {
     figures::launches(&trace);
     let side = std::slice::from_ref(&trace);
     let same = diff(side, side, &DiffOptions::default()).expect("usable options");
-    let is_same =
-        |verdict| matches!(verdict, Verdict::NoChange | Verdict::TooFew | Verdict::OtherClock);
-    assert!(same.rows.iter().all(|row| is_same(row.verdict)), "{same}");
-    assert!(!same.to_string().contains("NaN") && !same.to_json().to_string().contains("NaN"));
+    let json = same.to_json();
+    let is_same = |row: &serde_json::Value| {
+        ["no-change", "too-few", "other-clock"].iter().any(|verdict| row["verdict"] == *verdict)
+    };
+    assert!(json["rows"].as_array().expect("rows").iter().all(is_same), "{same}");
+    assert!(!same.to_string().contains("NaN") && !json.to_string().contains("NaN"));
     trace.record_cost = Some(profiler_trace::RecordCost::uniform(5.0, 20.0));
-    let merged = Trace::merge([trace.clone(), trace.clone()]);
-    assert_eq!(merged.recorded(), 2 * trace.recorded());
     trace.subtract_record_cost();
 }
 
@@ -76,7 +76,9 @@ fn a_whole_capture_has_nothing_to_say() {
     capture.modules.push(ModuleCapture::default());
     let trace = decode(&capture);
     assert_eq!((trace.warps.len(), trace.launches.len(), trace.edges.len()), (8, 1, 32));
-    assert!(trace.critical_path(0).is_some_and(|path| path.steps.len() > 2));
+    assert!(
+        trace.critical_path(0).is_some_and(|path| path.to_json()["signals"].as_u64() > Some(0))
+    );
     check(trace, GroupBy::Site);
     check(decode(&Capture::default()), GroupBy::Site);
 }

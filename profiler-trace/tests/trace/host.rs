@@ -165,18 +165,3 @@ fn a_timeline_has_the_threads_and_an_arrow_to_the_kernel() {
     let entry = (4_500.0 + entries.fold(f64::INFINITY, f64::min)).round() / 1_000.0;
     assert_eq!((&tail["ts"], &head["ts"]), (&4.0.into(), &entry.into()));
 }
-
-#[test]
-fn merged_traces_keep_their_hosts() {
-    let early = capture();
-    let mut late = capture();
-    for pair in &mut late.host.clock {
-        pair.device_ns -= 1_000;
-    }
-    let merged = Trace::merge([decode(&early), decode(&late)]);
-    assert_eq!((merged.host.threads.len(), merged.host.spans().count()), (2, 8));
-    let launches: Vec<HostSpanKind> =
-        merged.host.spans().filter(|it| it.name == "kernel").map(|it| it.kind).collect();
-    assert_eq!(launches.len(), 2);
-    assert_ne!(launches[0], launches[1], "{launches:?}");
-}

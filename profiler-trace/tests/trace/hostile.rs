@@ -166,10 +166,12 @@ fn tokens_that_are_never_ended_have_paths_of_limited_length() {
     assert_eq!(csv.matches(";a;b;…;").count(), 2, "{csv}");
     let options = DiffOptions { query: StatsQuery::new().by(GroupBy::Path), ..Default::default() };
     let side = std::slice::from_ref(&trace);
-    let diff = diff(side, side, &options).expect("right options");
+    let diff = diff(side, side, &options).expect("right options").to_json();
+    let rows = diff["rows"].as_array().expect("rows");
     // Launches have a row of their own there.
-    assert_eq!(diff.rows.len(), stats.rows.len() + 1);
-    assert_eq!(diff.rows.iter().filter(|row| row.name().contains("› … ›")).count(), 2);
+    assert_eq!(rows.len(), stats.rows.len() + 1);
+    let is_deep = |row: &&serde_json::Value| row["path"].to_string().contains(",\"…\",");
+    assert_eq!(rows.iter().filter(is_deep).count(), 2);
 }
 
 /// The path of the file stands in every site of a list.

@@ -1,7 +1,6 @@
 //! Captures, decoding, statistics and exports, by their public interface.
 
 mod any_bytes;
-mod balance;
 mod capture_damage;
 mod capture_file;
 #[path = "../support/captures.rs"]
@@ -9,10 +8,7 @@ mod captures;
 mod chrome_times;
 #[path = "../support/consistent.rs"]
 mod consistent;
-mod critical_path;
 mod decode_scale;
-mod diff;
-mod diff_rates;
 mod docs;
 mod export_any;
 mod export_errors;
@@ -24,8 +20,6 @@ mod host;
 mod hostile;
 mod long_launches;
 mod narrow;
-#[path = "../support/noise.rs"]
-mod noise;
 mod odd_captures;
 #[path = "../support/part.rs"]
 mod part;

@@ -1,7 +1,7 @@
 //! What kernels take of an SM with annotations and without, and the warning where fewer blocks fit.
 
 use profiler_trace::{
-    Capture, Diagnostic, DiagnosticKind, KernelResources, ResourceEffect, Trace, decode,
+    Capture, Diagnostic, DiagnosticKind, KernelResources, ResourceEffect, decode,
 };
 
 /// A kernel of which so many blocks fit an SM with annotations, and four without.
@@ -74,32 +74,4 @@ fn a_drop_of_blocks_is_warned_of() {
     }
     let text = warning(1, 3).expect("a warning").to_string();
     assert!(text.contains("of 1 kernel fit") && text.contains("(3 with them)"), "{text}");
-}
-
-#[test]
-fn what_is_asked_after_decoding_is_warned_of_as_well() {
-    let before = decode(&Capture::default());
-    let mut trace = before.clone();
-    let warnings = |trace: &Trace| trace.diagnostics.count(DiagnosticKind::OccupancyDrop);
-    // What is set takes the place of what was there.
-    for blocks in [3, 3, 1] {
-        trace.set_resources(vec![drop_to(blocks)]);
-        assert_eq!(warnings(&trace), 1);
-        let said = trace.diagnostics.get(DiagnosticKind::OccupancyDrop);
-        assert_eq!(said.map(|said| said.number), Some(blocks.into()));
-    }
-    trace.set_resources(vec![drop_to(4)]);
-    assert_eq!(warnings(&trace), 0);
-    assert_eq!(trace.resources, [drop_to(4)]);
-    trace.set_resources(Vec::new());
-    assert_eq!(trace, before);
-}
-
-#[test]
-fn merged_traces_warn_once_of_one_kernel() {
-    let trace = |resources| decode(&Capture { resources, ..Capture::default() });
-    let traces = [vec![drop_to(3)], vec![drop_to(3), drop_to(4)], Vec::new(), vec![drop_to(2)]];
-    let merged = Trace::merge(traces.map(trace));
-    assert_eq!(merged.resources, [drop_to(3), drop_to(4), drop_to(2)]);
-    assert_eq!(merged.diagnostics.count(DiagnosticKind::OccupancyDrop), 2);
 }

@@ -1,5 +1,6 @@
 //! Parts of a trace, against values computed by hand.
 
+use crate::part::part_of;
 use crate::support;
 
 use profiler_trace::{GroupBy, SiteIndex, Stats, StatsQuery, Trace};
@@ -118,18 +119,18 @@ fn crossing_regions_enclose_neither() {
 #[test]
 fn filters_of_one_kind_add_and_of_two_must_all_hold() {
     let trace = nested();
-    let count = |query: StatsQuery| {
-        let stats = trace.stats_of(&query.name("tile"));
-        stats.rows.iter().map(|row| row.count).sum::<u64>()
+    let count = |trace: &Trace, query: StatsQuery| {
+        trace.stats_of(&query).rows.iter().map(|row| row.count).sum::<u64>()
     };
-    assert_eq!(count(StatsQuery::new()), 36);
-    assert_eq!(count(StatsQuery::new().launch(0)), 12);
-    assert_eq!(count(StatsQuery::new().launch(0).launch(2)), 24);
-    assert_eq!(count(StatsQuery::new().launch(0).block([1, 0, 0])), 6);
-    assert_eq!(count(StatsQuery::new().launch(0).block([1, 0, 0]).warp(1)), 3);
-    assert_eq!(count(StatsQuery::new().block([1, 0, 0]).sm(0)), 0);
-    assert_eq!(count(StatsQuery::new().sm(1).kernel("copy")), 6);
-    assert_eq!(count(StatsQuery::new().name("load")), 36 + 48);
+    let tile = || StatsQuery::new().name("tile");
+    assert_eq!(count(&trace, tile()), 36);
+    assert_eq!(count(&trace, tile().name("load")), 36 + 48);
+    assert_eq!(count(&trace, tile().kernel("copy")), 12);
+    assert_eq!(count(&trace, tile().kernel("copy").kernel("g*")), 36);
+    // Of a part of the trace.
+    let part = part_of(&trace, |warp| warp.launch != 1 && warp.block == [1, 0, 0]);
+    assert_eq!(count(&part, tile()), 12);
+    assert_eq!(count(&part, tile().kernel("gemm")), 6);
 }
 
 #[test]
@@ -153,7 +154,7 @@ fn a_window_is_named_in_figures_that_can_be_read() {
 fn a_window_cuts_shares_and_nothing_else() {
     let trace = nested();
     // In the middle of the first mma (50 to 100) of launch 0, to the middle of the second tile.
-    let query = StatsQuery::new().launch(0).window_ns(60.0..170.0);
+    let query = StatsQuery::new().window_ns(60.0..170.0);
     let stats = trace.stats_of(&query);
     let get = |name: &str| stats.get(name).expect("a row");
     assert_eq!((get("mma").count, get("mma").ns.total, get("mma").ns.p50), (4, 200.0, 50.0));
@@ -180,20 +181,13 @@ fn filters_that_nothing_meets_say_what_there_is() {
             trace.sites[own.0 as usize].symbol = Some(symbol);
         }
     }
-    let query = StatsQuery::new()
-        .name("stroe")
-        .kernel("gem")
-        .launch(7)
-        .block([9, 0, 0])
-        .window_ns(5.0..5.0);
+    let query = StatsQuery::new().name("stroe").kernel("gem").window_ns(5.0..5.0);
     let notes = trace.stats_of(&query).notes.join("\n");
     for wanted in [
         "no region is called stroe: there is copy, gemm, load, mma, tile",
         "no kernel is called gem: there is copy, gemm",
-        "there is no launch 7: they are 0 to 2",
-        "block 9,0,0",
         "the window from 5 to 5 ns holds nothing",
-        "only of: names stroe; kernels gem; launch 7",
+        "only of: names stroe; kernels gem; what begins",
     ] {
         assert!(notes.contains(wanted), "{wanted}\n{notes}");
     }
@@ -201,41 +195,4 @@ fn filters_that_nothing_meets_say_what_there_is() {
     site(&mut trace, SiteKind::Region, "tail");
     let text = whole(&trace.stats_of(&StatsQuery::new().name("tail")));
     assert!(text.ends_with("no region of this name was recorded\n"), "{text}");
-}
-
-/// A list of all that a range holds was once kept, and went through for every warp.
-#[test]
-fn ranges_are_kept_as_ranges() {
-    let trace = nested();
-    let any = || 0..=u32::MAX;
-    let count = |query: StatsQuery| {
-        let stats = trace.stats_of(&query.name("tile"));
-        stats.rows.iter().map(|row| row.count).sum::<u64>()
-    };
-    assert_eq!(count(StatsQuery::new().launches(1..=9)), 24);
-    assert_eq!(count(StatsQuery::new().launches(0..=0).blocks([1..=7, any(), 0..=0])), 6);
-    assert_eq!(count(StatsQuery::new().blocks([any(), 1..=7, any()])), 0);
-    assert_eq!(count(StatsQuery::new().sms(1..=3).warps(0..=0)), 9);
-    let query = StatsQuery::new()
-        .launches(0..=1_000_000)
-        .launches(3..=4)
-        .launch(9)
-        .blocks([0..=u32::MAX, any(), any()])
-        .blocks([5..=6, any(), any()])
-        .blocks([0..=1, 2..=2, any()])
-        .warps(1..=2)
-        .warps(7..=8)
-        .sms(2..=3);
-    let stats = trace.stats_of(&query);
-    for wanted in [
-        "the figures below are only of: launch 0-1000000 or 3-4 or 9; block 0-4294967295 or 5-6 or \
-         0-1,2; warp 1-2 or 7-8; SM 2-3",
-        "there is no launch 3-4 or 9: they are 0 to 2",
-        "nothing was recorded of block 5-6 or 0-1,2 in these launches",
-        "no warp 7-8 of a block was recorded in these launches",
-        "nothing was recorded on SM 2-3 in these launches",
-    ] {
-        assert!(stats.notes.iter().any(|note| note == wanted), "{wanted}\n{:#?}", stats.notes);
-    }
-    assert_eq!(stats.unmet.len(), 4);
 }

@@ -132,12 +132,7 @@ fn queries(trace: &Trace) -> Vec<StatsQuery> {
     let groups = GroupBy::ALL;
     let mut queries: Vec<_> = groups.map(|by| StatsQuery::new().by(by)).into();
     let all = StatsQuery::new().by(GroupBy::Path);
-    queries.extend([
-        all.clone().name("reg*").kernel("*"),
-        all.clone().launch(1),
-        all.clone().block([1, 0, 0]).warp(0),
-        all.clone().sm(1),
-    ]);
+    queries.push(all.clone().name("reg*").kernel("*"));
     if let Some(launch) = trace.launches.last() {
         let (start, end) = (launch.start_ns, launch.end_ns);
         for (from, to) in [(-1.0, 0.3), (0.2, 0.4), (0.9, 2.0)] {

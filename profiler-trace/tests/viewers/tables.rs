@@ -5,10 +5,7 @@ use std::process::Command;
 
 use libtest_mimic::Failed;
 use profiler_test_tools::Tool;
-use profiler_trace::{
-    Balance, CriticalPath, Diagnostics, GroupBy, HostSpanKind, LaunchTable, SiteIndex, Stats,
-    Trace, Value, Waits,
-};
+use profiler_trace::{GroupBy, HostSpanKind, SiteIndex, Stats, Trace, Value};
 use profiler_wire::header::Clock;
 use serde_json::{Map, Value as Json};
 
@@ -286,19 +283,7 @@ fn columns_are_documented() -> Result<(), Failed> {
     gpu().write_events_csv_to(&mut events)?;
     let mut statistics = Vec::new();
     gpu().stats().write_csv_to(&mut statistics)?;
-    let (none, mut tables) = (Diagnostics::default(), [Vec::new(), Vec::new(), Vec::new()]);
-    let [balance, waits, critical_path] = &mut tables;
-    Balance::write_csv_to(&[], &none, balance)?;
-    Waits::write_csv_to(&[], &none, waits)?;
-    CriticalPath::write_csv_to(&[], &none, critical_path)?;
-    let [balance, waits, critical_path] = tables;
-    for (table, bytes) in [
-        ("events", events),
-        ("statistics", statistics),
-        ("balance", balance),
-        ("waits", waits),
-        ("critical path", critical_path),
-    ] {
+    for (table, bytes) in [("events", events), ("statistics", statistics)] {
         let start = text.find(&format!("<!-- columns: {table} -->")).ok_or("no such table")?;
         let lines = text[start..].lines().skip_while(|line| !line.starts_with("| `"));
         let lines = lines.take_while(|line| line.starts_with('|'));

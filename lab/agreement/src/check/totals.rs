@@ -207,14 +207,13 @@ impl Totals {
                 trace.diagnostics.list.iter().filter(|diagnostic| diagnostic.kind == kind);
             of_kind.map(|diagnostic| diagnostic.count).sum::<u64>()
         };
-        let unplaced = if no_slot == 0 { Of::LanesWithoutBuffer } else { Of::RecordsWithoutBuffer };
         let of_losses = [
             (Of::BufferTooSmall, self.too_small[0]),
             (Of::LaneBufferTooSmall, self.too_small[1]),
             (Of::ValuesLost, self.values_lost),
             (Of::OpenRegion, self.open),
             (Of::OrphanedValue, self.orphaned),
-            (unplaced, self.unplaced),
+            (Of::RecordsWithoutBuffer, self.unplaced),
         ];
         let in_any_case = [
             (Of::NoSlot, Bounds::exactly(no_slot)),
@@ -234,10 +233,7 @@ impl Totals {
             // concern to the order.
             let of_clock = times == Times::Hardware
                 && matches!(kind, Of::ClockUncertain | Of::ClockContradiction);
-            // Programs choose names by any index; which region has which name is compared.
-            let of_names = kind == Of::NameOutOfRange;
-            let is_fine =
-                is_counted || of_clock || of_names || diagnostic.severity() == Severity::Info;
+            let is_fine = is_counted || of_clock || diagnostic.severity() == Severity::Info;
             ensure!(is_fine, "{diagnostic}");
         }
         Ok(())

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::io::{self, Write};
 
-use profiler_trace::{Diagnostic, LaunchTable, Stats, Trace, markdown, printable};
+use profiler_trace::{Balance, CriticalPath, Diagnostic, Stats, Trace, Waits, markdown, printable};
 use serde_json::Value;
 
 use super::{Format, Show};
@@ -31,12 +31,7 @@ pub(super) fn write(
             stats.write_json_to(writer)
         }
         (Format::Json, _) => json(shown, stats, &of, writer),
-        (Format::Csv, _) => match shown.first() {
-            Some(Show::Balance) => of.csv(Trace::balance, writer),
-            Some(Show::Waits) => of.csv(Trace::waits, writer),
-            Some(Show::CriticalPath) => of.csv(Trace::critical_path, writer),
-            Some(Show::Regions) | None => stats.map_or(Ok(()), |stats| stats.write_csv_to(writer)),
-        },
+        (Format::Csv, _) => stats.map_or(Ok(()), |stats| stats.write_csv_to(writer)),
         (Format::Table | Format::Markdown, _) => {
             let text = tables(shown, format == Format::Markdown, width, stats, &of);
             writer.write_all(text.as_bytes())
@@ -93,16 +88,14 @@ fn json(
     }
     // A table that was named twice is written once.
     if shown.contains(&Show::Balance) {
-        writer.write_all(b",\n\"balance\":")?;
-        of.json(Trace::balance, writer)?;
+        write!(writer, ",\n\"balance\":{}", of.json(Trace::balance, Balance::to_json))?;
     }
     if shown.contains(&Show::Waits) {
-        writer.write_all(b",\n\"waits\":")?;
-        of.json(Trace::waits, writer)?;
+        write!(writer, ",\n\"waits\":{}", of.json(Trace::waits, Waits::to_json))?;
     }
     if shown.contains(&Show::CriticalPath) {
-        writer.write_all(b",\n\"critical_path\":")?;
-        of.json(Trace::critical_path, writer)?;
+        let paths = of.json(Trace::critical_path, CriticalPath::to_json);
+        write!(writer, ",\n\"critical_path\":{paths}")?;
     }
     writer.write_all(b"}\n")
 }
@@ -114,25 +107,13 @@ struct Launches<'t> {
 }
 
 impl Launches<'_> {
-    /// The table of each launch that has one.
-    fn all<T>(&self, of: fn(&Trace, usize) -> Option<T>) -> Vec<T> {
-        self.launches.iter().filter_map(|&launch| of(self.trace, launch)).collect()
-    }
-
-    fn csv<T: LaunchTable>(
-        &self,
-        of: fn(&Trace, usize) -> Option<T>,
-        writer: &mut Writer<'_>,
-    ) -> io::Result<()> {
-        T::write_csv_to(&self.all(of), &self.trace.diagnostics, writer)
-    }
-
-    fn json<T: LaunchTable>(
-        &self,
-        of: fn(&Trace, usize) -> Option<T>,
-        writer: &mut Writer<'_>,
-    ) -> io::Result<()> {
-        T::write_json_to(&self.all(of), &self.trace.diagnostics, writer)
+    /// The table of each launch that has one, as JSON.
+    fn json<T>(&self, of: fn(&Trace, usize) -> Option<T>, json: fn(&T) -> Value) -> Value {
+        self.launches
+            .iter()
+            .filter_map(|&launch| of(self.trace, launch))
+            .map(|it| json(&it))
+            .collect()
     }
 
     /// The tables of all launches, made text by `text`.

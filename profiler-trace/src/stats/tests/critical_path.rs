@@ -8,13 +8,16 @@
 use std::cell::Cell;
 use std::collections::BTreeMap;
 
-use profiler_test_tools::synthetic::{Keep, SyntheticModule, SyntheticWarp};
-use profiler_trace::{PathPart, Trace, Value, decode};
 use profiler_wire::SiteKind;
 use profiler_wire::header::Clock;
 use proptest::prelude::*;
 use proptest::sample::Index;
 use proptest::test_runner::{Config, TestRunner};
+
+use crate::decode;
+use crate::model::{Trace, Value};
+use crate::stats::critical_path::PathPart;
+use crate::synthetic::{Keep, SyntheticModule, SyntheticWarp};
 
 const BLOCKS: usize = 3;
 const WARPS_PER_BLOCK: usize = 2;

@@ -1,7 +1,7 @@
 //! Traces whose times are noise as on a GPU: regions depend on the region before them, blocks on
 //! their SM, launches on their capture, and none of it is normal.
 
-use profiler_trace::{SiteIndex, Trace};
+use crate::model::{SiteIndex, Trace};
 use profiler_wire::SiteKind;
 
 use crate::support::{gpu, launch, region, site, warp};

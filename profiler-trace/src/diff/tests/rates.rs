@@ -2,11 +2,10 @@
 //! All is seeded, so each run has the same counts. The bounds are where a test at 5 % lies with
 //! 200 pairs: 10 are expected, and more than 20 or fewer than 2 have a chance of 1 in 500 each.
 
-use crate::noise;
-
-use noise::{MODEL, Model, Noise};
-use profiler_trace::diff::{DiffOptions, diff};
-use profiler_trace::{StatsQuery, Trace};
+use super::noise::{MODEL, Model, Noise};
+use crate::diff::{DiffOptions, diff};
+use crate::model::Trace;
+use crate::stats::StatsQuery;
 
 const PAIRS: usize = 200;
 

@@ -1,11 +1,13 @@
 //! Balance, waits and critical paths against values computed by hand.
 
-use crate::support;
+mod critical_path;
 
-use profiler_trace::{PathPart, StatsQuery, Trace};
 use profiler_wire::{SiteKind, Strategy};
 
-use support::{edge, gpu, launch, mark, region, site, warp, whole};
+use super::StatsQuery;
+use super::critical_path::PathPart;
+use crate::model::{SiteIndex, Trace};
+use crate::support::{edge, gpu, launch, mark, region, site, warp, whole};
 
 /// A producer and a consumer in block 0, and block 4, which follows them on SM 0.
 fn pipeline() -> Trace {
@@ -81,7 +83,7 @@ fn the_consumer_waits_for_the_producer() {
 fn where_waiting_began() {
     let mut trace = pipeline();
     let signal = trace.sites.iter().position(|site| site.kind == SiteKind::Signal).expect("one");
-    let [signal, waited] = [signal, signal + 1].map(|at| profiler_trace::SiteIndex(at as u32));
+    let [signal, waited] = [signal, signal + 1].map(|at| SiteIndex(at as u32));
     let sync = site(&mut trace, SiteKind::Region, "sync");
     let kernel = trace.launches[0].kernel;
     launch(&mut trace, kernel, [1, 1, 1], 2000.0, 2400.0);
@@ -154,7 +156,7 @@ fn a_path_is_whole_whatever_the_marks_say() {
     let mut trace = pipeline();
     let moments = [0.0, 5.0, 300.0, 300.0, 312.0, 700.0, 950.0, 1000.0, 2000.0];
     let waits = trace.sites.len() as u32 - 1;
-    let [signal, waited] = [waits - 1, waits].map(profiler_trace::SiteIndex);
+    let [signal, waited] = [waits - 1, waits].map(SiteIndex);
     // Each warp waits for each other at many moments, also in circles and backwards in time.
     for (number, given) in moments.iter().enumerate() {
         for (other, taken) in moments.iter().enumerate() {
@@ -193,11 +195,6 @@ fn balance_of_warps_blocks_and_sms() {
     // Both blocks on one SM, which is idle for 50.
     assert_eq!((balance.sms.count, balance.sms.mean_ns), (1, 950.0));
     assert_eq!(balance.sms.imbalance(), 0.0);
-    // Two warps to 600, one to 900, none to 950, one to 1000.
-    let tail = balance.warp_tail;
-    assert_eq!((tail.peak, tail.mean_running), (2, 1.55));
-    assert_eq!((tail.below_half_ns, tail.alone_ns), (0.0, 400.0));
-    assert_eq!(balance.block_tail.alone_ns, 1000.0);
     let of = |name: &str| balance.regions.iter().find(|of| of.name == name).expect("a region");
     // Warps that never ran a region are not in its balance.
     assert_eq!((of("copy").warps.count, of("copy").warps.mean_ns), (1, 290.0));
@@ -208,27 +205,11 @@ fn balance_of_warps_blocks_and_sms() {
 }
 
 #[test]
-fn a_tail_is_what_runs_when_the_rest_is_done() {
-    let mut trace = gpu();
-    let kernel = site(&mut trace, SiteKind::Kernel, "tailed");
-    launch(&mut trace, kernel, [40, 1, 1], 0.0, 1000.0);
-    // 40 at once; 21 leave at 100, 16 at 300, 2 at 600, the last at 1000.
-    for block in 0..40 {
-        let exit = match block {
-            0..21 => 100.0,
-            21..37 => 300.0,
-            37..39 => 600.0,
-            _ => 1000.0,
-        };
-        warp(&mut trace, [block, 0, 0], 0, 0.0, exit);
-    }
-    let balance = trace.balance(0).expect("a launch");
-    let tail = balance.warp_tail;
-    assert_eq!((tail.peak, tail.below_half_ns, tail.below_tenth_ns), (40, 900.0, 700.0));
-    assert_eq!((tail.alone_ns, tail), (400.0, balance.block_tail));
+fn warps_that_never_left_are_counted_apart() {
+    let mut trace = pipeline();
     trace.warps[0].exit = None;
     let balance = trace.balance(0).expect("a launch");
-    assert_eq!((balance.never_left, balance.warp_tail.alone_ns), (1, 0.0));
+    assert_eq!(balance.never_left, 1);
     assert!(whole(&balance).contains("1 warp never left"), "{balance}");
 }
 
