@@ -311,8 +311,6 @@ fn tables_of_events_allocate_nothing_for_a_row() {
     }
 }
 
-/// Without counters, of whose steps a launch has some hundreds for each site however many records there
-/// are; Chrome's format allocates for each.
 fn timeline() -> ExportOptions {
     ExportOptions { counters: false, ..ExportOptions::default() }
 }

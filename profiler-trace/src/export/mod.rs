@@ -10,7 +10,6 @@
 
 mod arrows;
 mod chrome;
-mod counters;
 mod events;
 mod folded;
 mod hatchet;
@@ -53,9 +52,7 @@ pub struct ExportOptions {
     pub raw_times: bool,
     /// Names of the tracks that kernels chose by number; the others are called "track 7".
     pub track_names: BTreeMap<u32, String>,
-    /// Whether there are tracks that count: the warps that are in the kernel on each SM, and for
-    /// each region how many of its name run at once. The latter is the mean over each of up to 512
-    /// parts of the launch, with about a step for each 16 regions.
+    /// Whether there are tracks that count the warps in the kernel on each SM.
     pub counters: bool,
     /// Whether the timeline is compressed by gzip, which Perfetto reads as it is, at [`GZIP_LEVEL`].
     /// The customary ending of the file's name is then `.gz`.

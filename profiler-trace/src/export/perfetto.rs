@@ -313,15 +313,10 @@ impl<W: Write> Sink for Perfetto<'_, W> {
         self.event(INSTANT, ns, event)
     }
 
-    fn counter(&mut self, ns: u64, _track: &str, value: f64) -> io::Result<()> {
+    fn counter(&mut self, ns: u64, _track: &str, value: i64) -> io::Result<()> {
         self.event_packet(ns, |_, event| {
             event.number(track_event::TYPE, COUNTER);
-            // Whole numbers take less buffer as such.
-            if value.fract() == 0.0 {
-                event.number(track_event::COUNTER_VALUE, value as i64 as u64);
-            } else {
-                event.fixed(track_event::DOUBLE_COUNTER_VALUE, value.to_bits());
-            }
+            event.number(track_event::COUNTER_VALUE, value as u64);
         })
     }
 }

@@ -107,8 +107,7 @@ fields! {
     counter_descriptor: UNIT_NAME = 6;
     process_descriptor: PID = 1, PROCESS_NAME = 6;
     track_event: DEBUG_ANNOTATIONS = 4, TYPE = 9, NAME_IID = 10, COUNTER_VALUE = 30,
-        SOURCE_LOCATION_IID = 34, DOUBLE_COUNTER_VALUE = 44, FLOW_IDS = 47,
-        TERMINATING_FLOW_IDS = 48;
+        SOURCE_LOCATION_IID = 34, FLOW_IDS = 47, TERMINATING_FLOW_IDS = 48;
     debug_annotation: NAME_IID = 1, BOOL_VALUE = 2, UINT_VALUE = 3, INT_VALUE = 4,
         DOUBLE_VALUE = 5, STRING_VALUE_IID = 17;
     interned_data: EVENT_NAMES = 2, DEBUG_ANNOTATION_NAMES = 3, SOURCE_LOCATIONS = 4,

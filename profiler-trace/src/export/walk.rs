@@ -1,7 +1,7 @@
 //! One walk over a trace that all timeline formats are written from.
 
+mod counters;
 mod host;
-mod survey;
 #[cfg(test)]
 mod tests;
 mod tracks;
@@ -18,7 +18,6 @@ use crate::model::{MarkIndex, Region, SiteIndex, Time, Trace, Value, Warp};
 use crate::progress::Progress;
 use crate::source::{WarpSource, notes};
 use host::Calls;
-use survey::Survey;
 use tracks::{Held, Lanes};
 
 /// A survey of a warp in sixteenths of what it takes to write it, which is between a quarter and a
@@ -52,8 +51,7 @@ pub(super) fn walk(
     let axis = Axis::new(trace);
     let arrows = Arrows::new(trace, &axis);
     let calls = Calls::new(trace, &axis);
-    let launches = trace.shown_launches().count();
-    let mut walk = Walk { trace, source, options, arrows, calls, axis, launches, tracks: 0 };
+    let mut walk = Walk { trace, source, options, arrows, calls, axis, tracks: 0 };
     let summary = notes::summary(source);
     let mut late = Vec::new();
     walk.host(&mut late, sink)?;
@@ -63,7 +61,7 @@ pub(super) fn walk(
         walk.summary(process, index, &summary, sink)?;
         walk.launch(process, index, &mut late, sink)?;
     }
-    if launches == 0 {
+    if trace.shown_launches().next().is_none() {
         let what = if trace.launches.is_empty() { "was recorded" } else { "is shown" };
         sink.process(1, &format!("no launch {what}, {}", notes::device(&trace.device)))?;
         walk.about(1, 0, 1, &summary, sink)?;
@@ -86,8 +84,6 @@ struct Walk<'t, S> {
     arrows: Arrows,
     calls: Calls,
     axis: Axis,
-    /// The number of launches that are shown.
-    launches: usize,
     /// The number of tracks so far.
     tracks: u64,
 }
@@ -184,10 +180,9 @@ impl<'t, S: WarpSource> Walk<'t, S> {
         let mut root = Node::root();
         let warps = trace.launches[launch].warps.clone();
         let warps = warps.start.min(trace.warps.len())..warps.end.min(trace.warps.len());
-        let Survey { users, activity } =
-            Progress::weighing(SURVEY_SIXTEENTHS, || self.survey(launch, warps.clone()));
+        let users = Progress::weighing(SURVEY_SIXTEENTHS, || self.users(warps.clone()));
         if self.options.counters {
-            self.counters(process, &mut root, (warps.clone(), &activity), sink)?;
+            self.counters(process, &mut root, warps.clone(), sink)?;
         }
         let by_sm = self.options.by_sm;
         let mut order: Vec<usize> = warps.collect();

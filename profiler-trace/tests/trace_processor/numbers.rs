@@ -8,11 +8,11 @@ use profiler_trace::{ExportOptions, SiteStats, Time, Trace, decode};
 use serde_json::json;
 
 use crate::perfetto::{ask, ask_with, one_warp};
-use crate::support::{last, region, warp};
+use crate::support::warp;
 use crate::{Context, Format, Test};
 
 pub(crate) const TESTS: &[(&str, Test)] = &[
-    ("numbers::counters_of_warps_and_regions", counters_of_warps_and_regions),
+    ("numbers::counters_of_warps", counters_of_warps),
     ("numbers::small_at_any_size", small_at_any_size),
     ("numbers::sql_says_what_statistics_say", sql_says_what_statistics_say),
 ];
@@ -21,34 +21,22 @@ pub(crate) const TESTS: &[(&str, Test)] = &[
 pub(crate) const LARGE: &[(&str, Test)] =
     &[("numbers::large::sql_at_ten_million_regions", sql_at_ten_million_regions)];
 
-fn counters_of_warps_and_regions(context: &Context) -> Result<(), Failed> {
-    let (mut trace, [_, load, math], first) = one_warp();
+fn counters_of_warps(context: &Context) -> Result<(), Failed> {
+    let (mut trace, ..) = one_warp();
     // On SMs 0, 1 and 0; the launch lasts from 100 to 1100.
-    let second = warp(&mut trace, [1, 0, 0], 0, 200.0, 500.0);
-    let third = warp(&mut trace, [4, 0, 0], 0, 500.0, 1100.0);
-    for warp in [first, second] {
-        region(&mut trace, warp, load, 0, 300.0, 400.0);
-    }
-    region(&mut trace, third, math, 0, 600.0, 0.0);
-    last(&mut trace, third).end = None;
+    warp(&mut trace, [1, 0, 0], 0, 200.0, 500.0);
+    warp(&mut trace, [4, 0, 0], 0, 500.0, 1100.0);
     let values = "SELECT t.name, c.ts, c.value, extract_arg(t.source_arg_set_id, 'unit') \
         FROM counter c JOIN counter_track t ON t.id = c.track_id \
         WHERE t.name GLOB 'SM *' ORDER BY t.name, c.ts";
-    // The integral of the counter is the time in the region, here of two warps that overlap.
-    let area = "WITH steps AS (SELECT t.name AS name, c.value AS value, c.ts AS ts, \
-        lead(c.ts) OVER (PARTITION BY t.id ORDER BY c.ts) - c.ts AS dur \
-        FROM counter c JOIN counter_track t ON t.id = c.track_id WHERE t.name NOT GLOB 'SM *') \
-        SELECT name, max(value), min(value), CAST(round(sum(value * dur) / 10.0) AS INT) * 10 \
-        FROM steps GROUP BY name ORDER BY name";
     let names = "SELECT p.name, count(*) FROM track p JOIN track t ON t.parent_id = p.id \
         WHERE p.name GLOB 'active *' GROUP BY p.name ORDER BY p.name";
-    let answers = ask(context, &trace, &[values, area, names])?;
+    let answers = ask(context, &trace, &[values, names])?;
     let unit = |row: &str| row.rsplit_once('|').map(|(values, _)| values.to_owned());
     let seen: Vec<_> = answers[0].iter().filter_map(|row| unit(row)).collect();
     let expected = ["SM 0|100|1", "SM 0|500|2", "SM 0|1100|0", "SM 1|200|1", "SM 1|500|0"];
     assert_eq!(seen, expected);
-    assert_eq!(answers[1], ["load|2|0|200", "mma|1|0|500"]);
-    assert_eq!(answers[2], ["active regions|2", "active warps|2"]);
+    assert_eq!(answers[1], ["active warps|2"]);
     let options = ExportOptions { counters: false, ..ExportOptions::default() };
     let answers = ask_with(context, &trace, &options, &["SELECT count(*) FROM counter"])?;
     assert_eq!(answers[0], ["0"]);

@@ -19,7 +19,7 @@ pub(super) struct FormatArguments {
     /// Timelines: name a track that kernels chose by number; may be repeated
     #[arg(long, value_name = "NUMBER=NAME", value_parser = track_name)]
     track_name: Vec<(u32, String)>,
-    /// Timelines: leave out the tracks that count active warps and regions
+    /// Timelines: leave out the tracks that count the active warps of each SM
     #[arg(long)]
     no_counters: bool,
 }
