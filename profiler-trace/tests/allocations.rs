@@ -315,13 +315,9 @@ fn timeline() -> ExportOptions {
     ExportOptions { counters: false, ..ExportOptions::default() }
 }
 
-const TIMELINES: [(&str, Step); 3] = [
+const TIMELINES: [(&str, Step); 2] = [
     ("perfetto", |_, decoder| {
         decoder.write_perfetto_to(io::sink(), &timeline()).expect("a sink takes everything");
-    }),
-    ("perfetto, gzip", |_, decoder| {
-        let options = ExportOptions { gzip: true, ..timeline() };
-        decoder.write_perfetto_to(io::sink(), &options).expect("a sink takes everything");
     }),
     ("chrome", |_, decoder| {
         decoder.write_chrome_to(io::sink(), &timeline()).expect("a sink takes everything");

@@ -158,7 +158,7 @@ fn what_would_do_nothing_is_refused() {
     refused("stats gemm.capture --show balance --by sm", "leave --by out");
     refused("stats gemm.capture --show waits,balance --format csv", "show them one by one");
     refused("export gemm.capture --to csv", "events-csv");
-    refused("export gemm.capture --to folded --raw-times", "leave --raw-times out");
+    refused("export gemm.capture --to folded --no-counters", "leave --no-counters out");
     refused("export gemm.capture --to chrome --group-by warp", "--group-by block");
 }
 

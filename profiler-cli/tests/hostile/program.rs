@@ -34,7 +34,7 @@ const COMMANDS: [&str; 32] = [
     "timeline it.capture",
     "timeline it.capture --sm 0 --window 25%.. --rows 3",
     "export it.capture --to perfetto -o it.pftrace",
-    "export it.capture -o it.pftrace.gz --group-by sm --raw-times",
+    "export it.capture -o it.pftrace.gz --group-by sm --no-counters",
     "export it.capture --to chrome",
     "export it.capture --to hatchet",
     "export it.capture --to folded --group-by warp",

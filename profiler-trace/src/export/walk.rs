@@ -14,7 +14,7 @@ use crate::export::rows::{Ending, Item, nest};
 use crate::export::sink::{Argument, Event, Name, Sink, Suffix, Track};
 use crate::export::{ExportOptions, text};
 use crate::host::HostSpan;
-use crate::model::{MarkIndex, Region, SiteIndex, Time, Trace, Value, Warp};
+use crate::model::{MarkIndex, Region, SiteIndex, Trace, Value, Warp};
 use crate::progress::Progress;
 use crate::source::{WarpSource, notes};
 use host::Calls;
@@ -159,9 +159,8 @@ impl<'t, S: WarpSource> Walk<'t, S> {
         sink: &mut impl Sink,
     ) -> io::Result<()> {
         let description = lines.join("\n");
-        let mut root = Node { id: 0, path: String::new(), children: 0 };
-        let track =
-            self.track(process, &mut root, "about this trace", &description, false, sink)?;
+        let name = "about this trace";
+        let track = self.track(process, &mut Node::root(), name, &description, false, sink)?;
         sink.select(process, track.id)?;
         for line in lines {
             sink.begin(start, end, &Event::text(line))?;
@@ -388,7 +387,7 @@ impl<'t, S: WarpSource> Walk<'t, S> {
         if warp.exit.is_none() {
             event = event.with("open", Argument::Bool(true));
         }
-        self.times(event, warp.entry, warp.exit)
+        event
     }
 
     fn region_event(&self, region: &Region) -> Event<'t> {
@@ -397,7 +396,7 @@ impl<'t, S: WarpSource> Walk<'t, S> {
         if region.end.is_none() {
             event = event.with("open", Argument::Bool(true));
         }
-        self.times(event, region.start, region.end)
+        event
     }
 
     fn mark_event(&self, index: MarkIndex) -> Event<'t> {
@@ -409,18 +408,14 @@ impl<'t, S: WarpSource> Walk<'t, S> {
                 End::To => event.flows_to.push(flow),
             }
         }
-        self.times(event, mark.time, None)
+        event
     }
 
     fn site_event(&self, index: SiteIndex, suffix: Suffix) -> Event<'t> {
         Event {
             name: Name::Site { name: self.trace.name_of(index), suffix },
             site: self.trace.sites.get(index.0 as usize).map(|_| index),
-            value: None,
-            unit: None,
-            others: Vec::new(),
-            flows_from: Vec::new(),
-            flows_to: Vec::new(),
+            ..Event::text("")
         }
     }
 
@@ -428,20 +423,6 @@ impl<'t, S: WarpSource> Walk<'t, S> {
         let site = self.trace.sites.get(index.0 as usize).filter(|_| value.is_some());
         let unit = site.and_then(|site| site.unit.as_deref());
         Event { value, unit, ..self.site_event(index, suffix) }
-    }
-
-    fn times(&self, mut event: Event<'t>, start: Time, end: Option<Time>) -> Event<'t> {
-        if self.options.raw_times {
-            event = event
-                .with("ticks", Argument::Unsigned(start.ticks))
-                .with("ns", Argument::Float(start.ns));
-            if let Some(end) = end {
-                event = event
-                    .with("end_ticks", Argument::Unsigned(end.ticks))
-                    .with("end_ns", Argument::Float(end.ns));
-            }
-        }
-        event
     }
 }
 

@@ -1,6 +1,11 @@
 //! The numbers of a native timeline: counters, and SQL against the statistics.
 #![allow(clippy::print_stdout, reason = "what was measured is for who runs it")]
 
+use std::io::Write;
+use std::path::PathBuf;
+
+use flate2::Compression;
+use flate2::write::GzEncoder;
 use libtest_mimic::Failed;
 use profiler_test_tools::synthetic::{Content, sized};
 use profiler_test_tools::trace_processor::Rows;
@@ -64,6 +69,19 @@ pub(crate) fn made_up(regions: u64, content: Content) -> Result<profiler_trace::
     Ok(sized(regions, content).map_err(|error| error.to_string())?)
 }
 
+/// A file of a timeline, compressed as `profiler export --gzip` does if so, and its bytes.
+fn write(context: &Context, trace: &Trace, gzip: bool) -> Result<(PathBuf, Vec<u8>), Failed> {
+    let (path, bytes) = context.write(trace, &ExportOptions::default(), Format::Perfetto)?;
+    if !gzip {
+        return Ok((path, bytes));
+    }
+    let mut encoder = GzEncoder::new(Vec::new(), Compression::new(3));
+    encoder.write_all(&bytes)?;
+    let bytes = encoder.finish()?;
+    std::fs::write(&path, &bytes)?;
+    Ok((path, bytes))
+}
+
 /// The bytes of a slice, counters and all. Values cannot be had for 28 bytes a slice, but after gzip for 8:
 /// where one slice in ten has one, and where each region has one of its own.
 fn small_at_any_size(context: &Context) -> Result<(), Failed> {
@@ -77,8 +95,7 @@ fn small_at_any_size(context: &Context) -> Result<(), Failed> {
         contents.map(|content| (records, content))
     }) {
         let trace = decode(&made_up(records, content)?);
-        let options = ExportOptions { gzip, ..ExportOptions::default() };
-        let (path, bytes) = context.write(&trace, &options, Format::Perfetto)?;
+        let (path, bytes) = write(context, &trace, gzip)?;
         let slices = trace.warps.iter().map(|warp| 1 + warp.regions.len() + warp.marks.len());
         let slices = slices.sum::<usize>() as u64;
         let each = bytes.len() as f64 / slices as f64;
@@ -113,10 +130,7 @@ fn compare(context: &Context, regions: u64) -> Result<(), Failed> {
 
 /// Has the trace processor load a trace and answer [`BY_NAME`], and prints what that took.
 fn measured(context: &Context, trace: &Trace, gzip: bool) -> Result<Rows, Failed> {
-    let options = ExportOptions { gzip, ..ExportOptions::default() };
-    let (path, bytes) = context
-        .write(trace, &options, Format::Perfetto)
-        .map(|(path, bytes)| (path, bytes.len()))?;
+    let (path, bytes) = write(context, trace, gzip).map(|(path, bytes)| (path, bytes.len()))?;
     let answers = context.processor.query_with_cost(&path, &[BY_NAME]);
     std::fs::remove_file(&path)?;
     let (mut answers, cost) = answers?;

@@ -177,12 +177,9 @@ impl<S: WarpSource> Walk<'_, S> {
                 warps.push(warp);
             }
             warps.dedup();
-            let name = match self.options.track_names.get(&number) {
-                Some(name) => name.clone(),
-                None => track_name(number),
-            };
+            let name = track_name(number);
             let written = display::counted(warps.len() as u64, "warp");
-            let description = format!("{}, written by {written}", track_name(number));
+            let description = format!("{name}, written by {written}");
             let mut node = self.track(process, top, &name, &description, false, sink)?;
             match sources.len() {
                 1 => self.rows(process, &mut node, sources.swap_remove(0), late, sink)?,
@@ -222,7 +219,7 @@ impl<S: WarpSource> Walk<'_, S> {
     }
 }
 
-/// The name of a track that has only a number.
+/// The name of a track.
 fn track_name(number: u32) -> String {
     match number {
         TRACK_BEYOND => format!("tracks above {TRACK_MAX}"),
