@@ -6,11 +6,13 @@ use std::io::{self, Write};
 use std::num::NonZeroUsize;
 
 use profiler_parquet::{
-    ArrowOptions, Compression, ParquetOptions, Summary, WriteError, decode_to_arrow,
-    decode_to_parquet, schema, write_arrow, write_parquet,
+    ArrowOptions, Compression, ParquetOptions, Summary, WriteError, schema, write_arrow,
+    write_parquet,
 };
 use profiler_test_tools::synthetic::{Content, Keep, SyntheticModule, SyntheticWarp, sized};
-use profiler_trace::{Capture, Decoder, MarkIndex, Progress, RecordCost, SiteIndex, Trace, decode};
+use profiler_trace::{
+    Capture, Decoder, MarkIndex, Progress, RecordCost, SiteIndex, Trace, WarpSource, decode,
+};
 use profiler_wire::SiteKind;
 
 use support::{Numbers, many_regions, zoo};
@@ -33,13 +35,13 @@ impl Write for Limited {
     }
 }
 
-fn parquet(trace: &Trace, options: &ParquetOptions) -> (Vec<u8>, Summary) {
+fn parquet(trace: &impl WarpSource, options: &ParquetOptions) -> (Vec<u8>, Summary) {
     let mut bytes = Vec::new();
     let summary = write_parquet(trace, &mut bytes, options).expect("a vector takes all");
     (bytes, summary)
 }
 
-fn arrow(trace: &Trace, options: &ArrowOptions) -> (Vec<u8>, Summary) {
+fn arrow(trace: &impl WarpSource, options: &ArrowOptions) -> (Vec<u8>, Summary) {
     let mut bytes = Vec::new();
     let summary = write_arrow(trace, &mut bytes, options).expect("a vector takes all");
     (bytes, summary)
@@ -86,20 +88,14 @@ fn require_equal_while_decoding(capture: &Capture) {
             trace.subtract_record_cost();
             decoder = decoder.subtract_record_cost();
         }
+        let streamed = decoder.streamed();
         for options in &to_parquet {
-            let mut bytes = Vec::new();
-            let written = decode_to_parquet(&decoder, &mut bytes, options);
-            let (summary, diagnostics) = written.expect("a vector takes all");
-            assert_eq!(diagnostics, trace.diagnostics);
-            assert!((bytes, summary) == parquet(&trace, options));
+            assert!(parquet(&streamed, options) == parquet(&trace, options));
         }
         for options in &to_arrow {
-            let mut bytes = Vec::new();
-            let written = decode_to_arrow(&decoder, &mut bytes, options);
-            let (summary, diagnostics) = written.expect("a vector takes all");
-            assert_eq!(diagnostics, trace.diagnostics);
-            assert!((bytes, summary) == arrow(&trace, options));
+            assert!(arrow(&streamed, options) == arrow(&trace, options));
         }
+        assert_eq!(streamed.into_outline().diagnostics, trace.diagnostics);
     }
 }
 
@@ -116,31 +112,27 @@ fn what_is_written_while_decoding_is_the_same() {
 
 #[test]
 fn what_is_watched_ends_where_it_said() {
-    let (capture, trace) = (zoo::capture(), zoo::trace());
-    let decoder = Decoder::new(&capture);
+    let trace = zoo::trace();
     let ends = |work: &mut dyn FnMut()| {
         let progress = Progress::default();
         progress.watch(work);
         assert!(progress.expected() >= 12 && progress.expected() == progress.done());
     };
     ends(&mut || drop(parquet(&trace, &ParquetOptions::default())));
-    ends(&mut || drop(decode_to_arrow(&decoder, io::sink(), &ArrowOptions::default())));
+    ends(&mut || drop(arrow(&trace, &ArrowOptions::default())));
 }
 
 #[test]
 fn errors_of_the_writer_are_returned() {
     const GROUP: NonZeroUsize = NonZeroUsize::new(200).expect("not 0");
-    let (capture, trace) = (zoo::capture(), zoo::trace());
-    let decoder = Decoder::new(&capture);
+    let trace = zoo::trace();
     let to_parquet = ParquetOptions { rows_per_group: GROUP, ..ParquetOptions::default() };
     let to_arrow = ArrowOptions { rows_per_batch: GROUP, ..ArrowOptions::default() };
     type Way<'t> = &'t dyn Fn(&mut (dyn Write + Send)) -> Result<u64, WriteError>;
-    let ways: [Way<'_>; 4] = [
-        &|writer| Ok(write_parquet(&trace, writer, &to_parquet)?.bytes),
-        &|writer| Ok(write_arrow(&trace, writer, &to_arrow)?.bytes),
-        &|writer| Ok(decode_to_parquet(&decoder, writer, &to_parquet)?.0.bytes),
-        &|writer| Ok(decode_to_arrow(&decoder, writer, &to_arrow)?.0.bytes),
-    ];
+    let ways: [Way<'_>; 2] =
+        [&|writer| Ok(write_parquet(&trace, writer, &to_parquet)?.bytes), &|writer| {
+            Ok(write_arrow(&trace, writer, &to_arrow)?.bytes)
+        }];
     for way in ways {
         let bytes = way(&mut io::sink()).expect("a sink takes all") as usize;
         for limit in (0..bytes).step_by(bytes / 50).chain([bytes - 1]) {

@@ -311,19 +311,13 @@ fn tables_of_events_allocate_nothing_for_a_row() {
     }
 }
 
-/// Without counters, of whose steps a launch has some hundreds for each site however many records there
-/// are; Chrome's format allocates for each.
 fn timeline() -> ExportOptions {
     ExportOptions { counters: false, ..ExportOptions::default() }
 }
 
-const TIMELINES: [(&str, Step); 3] = [
+const TIMELINES: [(&str, Step); 2] = [
     ("perfetto", |_, decoder| {
         decoder.write_perfetto_to(io::sink(), &timeline()).expect("a sink takes everything");
-    }),
-    ("perfetto, gzip", |_, decoder| {
-        let options = ExportOptions { gzip: true, ..timeline() };
-        decoder.write_perfetto_to(io::sink(), &options).expect("a sink takes everything");
     }),
     ("chrome", |_, decoder| {
         decoder.write_chrome_to(io::sink(), &timeline()).expect("a sink takes everything");

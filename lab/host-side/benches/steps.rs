@@ -87,12 +87,9 @@ fn writing(criterion: &mut Criterion) {
         let trace: Trace = one_thread(&capture(records, Content::Regions)).trace();
         let mut group = group(criterion, "write", records);
         let plain = ExportOptions::default();
-        let packed = ExportOptions { gzip: true, ..ExportOptions::default() };
-        for (name, options) in [("perfetto", &plain), ("perfetto, gzip", &packed)] {
-            group.bench_function(BenchmarkId::new(name, records), |bencher| {
-                bencher.iter(|| trace.write_perfetto_to(std::io::sink(), options));
-            });
-        }
+        group.bench_function(BenchmarkId::new("perfetto", records), |bencher| {
+            bencher.iter(|| trace.write_perfetto_to(std::io::sink(), &plain));
+        });
         group.bench_function(BenchmarkId::new("chrome", records), |bencher| {
             bencher.iter(|| trace.write_chrome_to(std::io::sink(), &plain));
         });

@@ -60,11 +60,6 @@ const STEPS: &[(&str, Step)] = &[
         decoder.write_perfetto_to(sink, &ExportOptions::default())?;
         Ok(())
     }),
-    ("perfetto.gz", |_, decoder, sink| {
-        let options = ExportOptions { gzip: true, ..ExportOptions::default() };
-        decoder.write_perfetto_to(sink, &options)?;
-        Ok(())
-    }),
     ("chrome", |_, decoder, sink| {
         decoder.write_chrome_to(sink, &ExportOptions::default())?;
         Ok(())

@@ -151,7 +151,7 @@ fn what_would_do_nothing_is_refused() {
     refused("stats gemm.capture --show balance --by sm", "leave --by out");
     refused("stats gemm.capture --show waits --format csv", "write the others with --format json");
     refused("export gemm.capture --to csv", "events-csv");
-    refused("export gemm.capture --to folded --raw-times", "leave --raw-times out");
+    refused("export gemm.capture --to folded --no-counters", "leave --no-counters out");
     refused("export gemm.capture --to chrome --group-by warp", "--group-by block");
 }
 

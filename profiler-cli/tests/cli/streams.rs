@@ -154,7 +154,7 @@ fn gzip_holds_what_the_file_would() {
         let mut decoder = flate2::read::GzDecoder::new(compressed.as_slice());
         decoder.read_to_end(&mut read).expect("it is gzip");
         assert!(read == plain && compressed.len() < plain.len());
-        assert!(compressed.len().abs_diff(at(profiler_trace::GZIP_LEVEL)) < 64);
+        assert!(compressed.len().abs_diff(at(3)) < 64);
         assert!(compressed.len() + 64 < at(1), "a faster level makes {} bytes", at(1));
     }
     #[cfg(feature = "parquet")]
@@ -165,16 +165,10 @@ fn gzip_holds_what_the_file_would() {
 fn an_export_is_what_the_library_writes() {
     let folder = Folder::with_captures();
     let trace = profiler_trace::decode(&support::gemm(2));
-    let options = profiler_trace::ExportOptions {
-        by_sm: true,
-        raw_times: true,
-        track_names: [(7, "loader".to_owned())].into(),
-        ..Default::default()
-    };
+    let options = profiler_trace::ExportOptions { by_sm: true, ..Default::default() };
     let mut expected = Vec::new();
     trace.write_chrome_to(&mut expected, &options).expect("a vector can be written");
-    let words = "export gemm.capture --to chrome --group-by sm --raw-times --track-name 7=loader";
-    assert!(folder.run(words).stdout == expected);
+    assert!(folder.run("export gemm.capture --to chrome --group-by sm").stdout == expected);
 }
 
 #[test]

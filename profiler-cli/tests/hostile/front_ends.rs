@@ -10,7 +10,7 @@ use profiler_trace::{Capture, Trace, decode};
 use crate::check;
 use crate::memory::within;
 
-/// Arguments of the checks in `profiler-trace/tests/support/check.rs`: timelines by block, by SM, with raw times; stacks;
+/// Arguments of the checks in `profiler-trace/tests/support/check.rs`: timelines by block, by SM, without counters; stacks;
 /// tables; statistics by each of the six groupings; launches; ways of decoding; costs and merges;
 /// diagnostics.
 const CHECKS: [u8; 14] = [0, 8, 16, 1, 2, 3, 11, 19, 27, 35, 43, 4, 5, 6];

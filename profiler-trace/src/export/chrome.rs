@@ -206,8 +206,8 @@ impl<W: Write> Sink for Chrome<'_, W> {
         self.flows(ns, event)
     }
 
-    fn counter(&mut self, ns: u64, track: &str, value: f64) -> io::Result<()> {
-        let rest = json!({ "name": track, "args": { "value": value } });
+    fn counter(&mut self, ns: u64, track: &str, value: i64) -> io::Result<()> {
+        let rest = json!({ "name": track, "args": { "value": value as f64 } });
         self.event("C", ns, None, &members(&rest)?)
     }
 }

@@ -10,7 +10,6 @@
 
 mod arrows;
 mod chrome;
-mod counters;
 mod events;
 mod folded;
 mod hatchet;
@@ -25,7 +24,6 @@ mod tree;
 mod walk;
 mod write;
 
-use std::collections::BTreeMap;
 use std::io::{self, Write};
 use std::path::Path;
 
@@ -34,43 +32,19 @@ use crate::model::Trace;
 pub use folded::StackGroup;
 pub use write::write_folded;
 
-/// The level at which timelines are compressed by gzip: that of [`ExportOptions::gzip`] and of
-/// `profiler export --gzip`.
-///
-/// The fastest at which slices with values that differ take at most 8 bytes, too. Level 6, which `gzip`
-/// uses unless it is told otherwise, makes files a fifth smaller and takes six times as long
-/// (`lab/measurements/host-side.md`).
-pub const GZIP_LEVEL: u32 = 3;
-
 /// Options for timelines.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ExportOptions {
     /// Whether a launch's blocks lie in the SMs that they ran on. By default a launch has blocks, and
     /// those have warps.
     pub by_sm: bool,
-    /// Whether every slice and mark also carries its raw clock ticks and its nanoseconds before
-    /// rounding.
-    pub raw_times: bool,
-    /// Names of the tracks that kernels chose by number; the others are called "track 7".
-    pub track_names: BTreeMap<u32, String>,
-    /// Whether there are tracks that count: the warps that are in the kernel on each SM, and for
-    /// each region how many of its name run at once. The latter is the mean over each of up to 512
-    /// parts of the launch, with about a step for each 16 regions.
+    /// Whether there are tracks that count the warps in the kernel on each SM.
     pub counters: bool,
-    /// Whether the timeline is compressed by gzip, which Perfetto reads as it is, at [`GZIP_LEVEL`].
-    /// The customary ending of the file's name is then `.gz`.
-    pub gzip: bool,
 }
 
 impl Default for ExportOptions {
     fn default() -> Self {
-        Self {
-            by_sm: false,
-            raw_times: false,
-            track_names: BTreeMap::new(),
-            counters: true,
-            gzip: false,
-        }
+        Self { by_sm: false, counters: true }
     }
 }
 

@@ -10,14 +10,14 @@ use std::collections::HashMap;
 use std::io::{self, Write};
 
 use crate::export::proto::{
-    AnnotationValue, BOOTTIME, CHILDREN_BY_RANK, COUNTER, Clock, ClockSnapshot, CounterDescriptor,
-    DebugAnnotation, INCREMENTAL_STATE_CLEARED, INSTANT, InternedData, InternedString, NEVER_MERGE,
-    PACKET_FIELD, ProcessDescriptor, SEQUENCE, SEQUENCE_CLOCK, SLICE_BEGIN, SLICE_END, ShortEvent,
-    ShortPacket, SourceLocation, TracePacket, TracePacketDefaults, TrackDescriptor, TrackEvent,
-    TrackEventDefaults, most_bytes,
+    BOOTTIME, CHILDREN_BY_RANK, COUNTER, INCREMENTAL_STATE_CLEARED, INSTANT, Message, NEVER_MERGE,
+    PACKET, SEQUENCE, SEQUENCE_CLOCK, SLICE_BEGIN, SLICE_END, clock, clock_snapshot,
+    counter_descriptor, debug_annotation, interned_data, interned_string, packet,
+    process_descriptor, source_location, trace_packet_defaults, track_descriptor, track_event,
+    track_event_defaults,
 };
 use crate::export::sink::{Argument, Event, Name, Sink, Suffix, Track};
-use crate::model::{SiteIndex, Trace, Value};
+use crate::model::{SiteIndex, Trace};
 
 /// Names beyond this many bytes are cut, as the length of a packet is limited.
 const LONGEST_NAME: usize = 1 << 20;
@@ -25,17 +25,20 @@ const LONGEST_NAME: usize = 1 << 20;
 pub(super) struct Perfetto<'t, W> {
     trace: &'t Trace,
     writer: W,
-    buffer: Vec<u8>,
+    /// Used again for each packet.
+    buffer: Message,
     /// The time of the sequence's clock.
     now: u64,
-    names: Interner,
     /// Of each site, what is known of it, so that no text is made for each event.
     sites: Vec<KnownSite>,
-    /// The names of arguments; there are some twenty of them.
+    names: Interner,
+    /// There are some twenty of them, the most frequent first.
     argument_names: Vec<&'static str>,
-    texts: Interner,
+    new_argument_names: Message,
     /// The number of places in the source that have a number.
     places: u64,
+    new_places: Message,
+    texts: Interner,
 }
 
 /// Interned numbers of a site.
@@ -45,42 +48,39 @@ struct KnownSite {
     names: [Option<u64>; Suffix::COUNT],
     /// Of its place in the source.
     place: Option<u64>,
-    /// Of the unit of its values.
-    unit: Option<u64>,
 }
-
-/// Interned numbers of an event.
-struct Known {
-    name: u64,
-    place: u64,
-    /// Of the unit of its value.
-    unit: Option<u64>,
-}
-
-/// The names of arguments that have a number from the begin, so that nothing looks for them.
-const FIRST_ARGUMENTS: [&str; 2] = ["value", "unit"];
-const VALUE: u64 = 1;
-const UNIT: u64 = 2;
 
 /// Numbers texts from 1 in the order of their first use.
-#[derive(Default)]
-struct Interner(HashMap<String, u64>);
+struct Interner {
+    /// The field of `InternedData` that holds them.
+    field: u32,
+    numbers: HashMap<String, u64>,
+    /// Those that the next packet tells.
+    new: Message,
+}
 
 impl Interner {
-    /// The number of a text that has one.
-    fn known(&self, text: &str) -> Option<u64> {
-        self.0.get(text).copied()
+    fn new(field: u32) -> Self {
+        Self { field, numbers: HashMap::new(), new: Message::default() }
     }
 
-    /// The number of a text, and whether it is new.
-    fn get(&mut self, text: &str) -> (u64, bool) {
-        if let Some(iid) = self.known(text) {
-            return (iid, false);
+    fn number(&mut self, text: &str) -> u64 {
+        let text = clean(text);
+        if let Some(&iid) = self.numbers.get(&*text) {
+            return iid;
         }
-        let next = self.0.len() as u64 + 1;
-        self.0.insert(text.to_owned(), next);
-        (next, true)
+        let iid = self.numbers.len() as u64 + 1;
+        interned_string(&mut self.new, self.field, iid, &text);
+        self.numbers.insert(text.into_owned(), iid);
+        iid
     }
+}
+
+fn interned_string(data: &mut Message, field: u32, iid: u64, name: &str) {
+    data.message(field, |string| {
+        string.number(interned_string::IID, iid);
+        string.bytes(interned_string::NAME, name);
+    });
 }
 
 impl<'t, W: Write> Perfetto<'t, W> {
@@ -89,241 +89,215 @@ impl<'t, W: Write> Perfetto<'t, W> {
         let mut this = Self {
             trace,
             writer,
-            buffer: Vec::new(),
+            buffer: Message::default(),
             now: 0,
-            names: Interner::default(),
             sites: vec![KnownSite::default(); trace.sites.len()],
-            argument_names: FIRST_ARGUMENTS.to_vec(),
-            texts: Interner::default(),
+            names: Interner::new(interned_data::EVENT_NAMES),
+            argument_names: Vec::new(),
+            new_argument_names: Message::default(),
             places: 0,
+            new_places: Message::default(),
+            texts: Interner::new(interned_data::DEBUG_ANNOTATION_STRING_VALUES),
         };
-        let clock = |clock_id, is_incremental| Clock {
-            clock_id: Some(clock_id),
-            timestamp: Some(0),
-            is_incremental,
-        };
-        let names = (1..).zip(FIRST_ARGUMENTS);
-        this.packet(TracePacket {
-            first_packet_on_sequence: Some(true),
-            interned_data: Some(InternedData {
-                debug_annotation_names: names.map(|(iid, name)| string(iid, name.into())).collect(),
-                ..InternedData::default()
-            }),
-            sequence_flags: Some(INCREMENTAL_STATE_CLEARED),
-            clock_snapshot: Some(ClockSnapshot {
-                clocks: vec![clock(BOOTTIME, None), clock(SEQUENCE_CLOCK, Some(true))],
-            }),
-            ..TracePacket::default()
+        for name in ["value", "unit"] {
+            this.argument_name(name);
+        }
+        this.packet(|this, packet| {
+            packet.message(packet::CLOCK_SNAPSHOT, |snapshot| {
+                snapshot.message(clock_snapshot::CLOCKS, |clock| {
+                    clock.number(clock::CLOCK_ID, BOOTTIME);
+                    clock.number(clock::TIMESTAMP, 0);
+                });
+                snapshot.message(clock_snapshot::CLOCKS, |clock| {
+                    clock.number(clock::CLOCK_ID, SEQUENCE_CLOCK);
+                    clock.number(clock::TIMESTAMP, 0);
+                    clock.number(clock::IS_INCREMENTAL, true.into());
+                });
+            });
+            packet.number(packet::TRUSTED_PACKET_SEQUENCE_ID, SEQUENCE);
+            this.interned_data(packet);
+            packet.number(packet::SEQUENCE_FLAGS, INCREMENTAL_STATE_CLEARED);
+            packet.number(packet::FIRST_PACKET_ON_SEQUENCE, true.into());
         })?;
         Ok(this)
     }
 
-    fn packet(&mut self, packet: TracePacket) -> io::Result<()> {
-        let packet = TracePacket { trusted_packet_sequence_id: Some(SEQUENCE), ..packet };
-        self.buffer.clear();
-        prost::encoding::message::encode(PACKET_FIELD, &packet, &mut self.buffer);
-        self.writer.write_all(&self.buffer)
+    fn packet(&mut self, write: impl FnOnce(&mut Self, &mut Message)) -> io::Result<()> {
+        let mut buffer = std::mem::take(&mut self.buffer);
+        buffer.0.clear();
+        buffer.message(PACKET, |packet| write(self, packet));
+        self.buffer = buffer;
+        self.writer.write_all(&self.buffer.0)
     }
 
-    /// Time since the last event. Events of a track are in order; where the next track goes back in
-    /// time, the difference wraps, as two's complement does.
-    fn delta(&mut self, ns: u64) -> u64 {
+    /// A packet with an event, whose fields `write` writes.
+    fn event_packet(
+        &mut self,
+        ns: u64,
+        write: impl FnOnce(&mut Self, &mut Message),
+    ) -> io::Result<()> {
+        // Events of a track are in order. Where the next track goes back in time, the difference wraps,
+        // as two's complement does.
         let delta = ns.wrapping_sub(self.now);
         self.now = ns;
-        delta
-    }
-
-    /// The numbers of an event that has nothing but a site and a value and has them already.
-    fn known(&self, event: &Event<'_>) -> Option<Known> {
-        let (Name::Site { suffix, .. }, Some(site)) = (event.name, event.site) else { return None };
-        let is_short =
-            event.others.is_empty() && event.flows_from.is_empty() && event.flows_to.is_empty();
-        let site = self.sites.get(site.0 as usize).filter(|_| is_short)?;
-        let unit = if event.unit.is_some() { Some(site.unit?) } else { None };
-        Some(Known { name: site.names[suffix as usize]?, place: site.place?, unit })
-    }
-
-    fn known_event(
-        &mut self,
-        kind: u32,
-        ns: u64,
-        Known { name, place, unit }: Known,
-        value: Option<Value>,
-    ) -> io::Result<()> {
-        let ns = self.delta(ns);
-        let Some(value) = value else {
-            let event = ShortEvent { name, place, arguments: [] };
-            let packet = ShortPacket::<{ most_bytes(0) }>::event(ns, kind, Some(event));
-            return self.writer.write_all(packet.bytes());
-        };
-        let value = match value {
-            Value::Unsigned(value) => AnnotationValue::Unsigned(value),
-            Value::Signed(value) => AnnotationValue::Signed(value),
-            Value::Float(value) => AnnotationValue::Float(value),
-        };
-        let unit = unit.map(|unit| (UNIT, AnnotationValue::TextIid(unit)));
-        let event = ShortEvent { name, place, arguments: [Some((VALUE, value)), unit] };
-        let packet = ShortPacket::<{ most_bytes(2) }>::event(ns, kind, Some(event));
-        self.writer.write_all(packet.bytes())
-    }
-
-    /// The number of an argument's name that has one.
-    fn argument_name(&self, name: &str) -> Option<u64> {
-        let at = self.argument_names.iter().position(|known| *known == name)?;
-        Some(at as u64 + 1)
-    }
-
-    /// The value of an argument, unless it is a text without a number.
-    fn argument_value(&self, argument: Argument<'_>) -> Option<AnnotationValue> {
-        Some(match argument {
-            Argument::Unsigned(value) => AnnotationValue::Unsigned(value),
-            Argument::Signed(value) => AnnotationValue::Signed(value),
-            Argument::Float(value) => AnnotationValue::Float(value),
-            Argument::Bool(value) => AnnotationValue::Bool(value),
-            Argument::Text(text) => AnnotationValue::TextIid(self.texts.known(&clean(text))?),
+        self.packet(|this, packet| {
+            packet.number(packet::TIMESTAMP, delta);
+            packet.number(packet::TRUSTED_PACKET_SEQUENCE_ID, SEQUENCE);
+            packet.message(packet::TRACK_EVENT, |message| write(this, message));
+            this.interned_data(packet);
         })
     }
 
-    fn event(&mut self, kind: u32, ns: u64, event: &Event<'_>) -> io::Result<()> {
-        if let Some(known) = self.known(event) {
-            return self.known_event(kind, ns, known, event.value);
+    /// Tells what got a number since the last packet, if anything did.
+    fn interned_data(&mut self, packet: &mut Message) {
+        let new = [
+            &mut self.names.new.0,
+            &mut self.new_argument_names.0,
+            &mut self.new_places.0,
+            &mut self.texts.new.0,
+        ];
+        if new.iter().any(|new| !new.is_empty()) {
+            packet.message(packet::INTERNED_DATA, |data| {
+                new.into_iter().for_each(|new| data.0.append(new));
+            });
         }
-        let mut interned = InternedData::default();
-        let name = self.name(event, &mut interned);
-        let place = event.site.and_then(|site| self.place(site, &mut interned));
-        let debug_annotations = (event.arguments())
-            .map(|(name, argument)| self.argument(name, argument, &mut interned))
-            .collect();
-        let site = event.site.and_then(|site| self.sites.get_mut(site.0 as usize));
-        if let (Some(unit), Some(site)) = (event.unit, site) {
-            site.unit = self.texts.known(&clean(unit));
-        }
-        let track_event = TrackEvent {
-            r#type: Some(kind),
-            name_iid: Some(name),
-            source_location_iid: place,
-            debug_annotations,
-            flow_ids: event.flows_from.clone(),
-            terminating_flow_ids: event.flows_to.clone(),
-            ..TrackEvent::default()
-        };
-        let packet = TracePacket {
-            timestamp: Some(self.delta(ns)),
-            track_event: Some(track_event),
-            interned_data: (interned != InternedData::default()).then_some(interned),
-            ..TracePacket::default()
-        };
-        self.packet(packet)
     }
 
-    fn name(&mut self, event: &Event<'_>, interned: &mut InternedData) -> u64 {
+    fn event(&mut self, kind: u64, ns: u64, event: &Event<'_>) -> io::Result<()> {
+        self.event_packet(ns, |this, message| {
+            for (name, argument) in event.arguments() {
+                message.message(track_event::DEBUG_ANNOTATIONS, |annotation| {
+                    this.argument(name, argument, annotation);
+                });
+            }
+            message.number(track_event::TYPE, kind);
+            message.number(track_event::NAME_IID, this.name(event));
+            if let Some(place) = event.site.and_then(|site| this.place(site)) {
+                message.number(track_event::SOURCE_LOCATION_IID, place);
+            }
+            for &flow in &event.flows_from {
+                message.fixed(track_event::FLOW_IDS, flow);
+            }
+            for &flow in &event.flows_to {
+                message.fixed(track_event::TERMINATING_FLOW_IDS, flow);
+            }
+        })
+    }
+
+    fn argument(&mut self, name: &'static str, argument: Argument<'_>, annotation: &mut Message) {
+        annotation.number(debug_annotation::NAME_IID, self.argument_name(name));
+        match argument {
+            Argument::Unsigned(value) => annotation.number(debug_annotation::UINT_VALUE, value),
+            Argument::Signed(value) => {
+                annotation.number(debug_annotation::INT_VALUE, value as u64);
+            }
+            Argument::Float(value) => {
+                annotation.fixed(debug_annotation::DOUBLE_VALUE, value.to_bits());
+            }
+            Argument::Bool(value) => annotation.number(debug_annotation::BOOL_VALUE, value.into()),
+            Argument::Text(text) => {
+                annotation.number(debug_annotation::STRING_VALUE_IID, self.texts.number(text));
+            }
+        }
+    }
+
+    fn argument_name(&mut self, name: &'static str) -> u64 {
+        let known = self.argument_names.iter().position(|known| *known == name);
+        let at = known.unwrap_or(self.argument_names.len());
+        let iid = at as u64 + 1;
+        if known.is_none() {
+            self.argument_names.push(name);
+            let field = interned_data::DEBUG_ANNOTATION_NAMES;
+            interned_string(&mut self.new_argument_names, field, iid, name);
+        }
+        iid
+    }
+
+    fn name(&mut self, event: &Event<'_>) -> u64 {
         let known = match (event.site, event.name) {
             (Some(site), Name::Site { suffix, .. }) => {
                 self.sites.get_mut(site.0 as usize).map(|site| &mut site.names[suffix as usize])
             }
             _ => None,
         };
-        if let Some(&mut Some(iid)) = known {
-            return iid;
+        match known {
+            Some(known) => *known.get_or_insert_with(|| self.names.number(&event.name.text())),
+            None => self.names.number(&event.name.text()),
         }
-        let text = event.name.text();
-        let text = clean(&text);
-        let (iid, new) = self.names.get(&text);
-        if new {
-            interned.event_names.push(string(iid, text.into_owned()));
-        }
-        if let Some(known) = known {
-            *known = Some(iid);
-        }
-        iid
     }
 
-    fn place(&mut self, index: SiteIndex, interned: &mut InternedData) -> Option<u64> {
-        if self.trace.site(index).file.is_empty() {
+    fn place(&mut self, index: SiteIndex) -> Option<u64> {
+        let site = self.trace.site(index);
+        if site.file.is_empty() {
             return None;
         }
         let known = self.sites.get_mut(index.0 as usize)?;
         if known.place.is_none() {
             self.places += 1;
             known.place = Some(self.places);
-            let site = self.trace.site(index);
-            interned.source_locations.push(SourceLocation {
-                iid: known.place,
-                file_name: Some(clean(&site.file).into_owned()),
-                function_name: (!site.module.is_empty()).then(|| clean(&site.module).into_owned()),
-                line_number: Some(site.line),
+            self.new_places.message(interned_data::SOURCE_LOCATIONS, |place| {
+                place.number(source_location::IID, self.places);
+                place.bytes(source_location::FILE_NAME, &*clean(&site.file));
+                if !site.module.is_empty() {
+                    place.bytes(source_location::FUNCTION_NAME, &*clean(&site.module));
+                }
+                place.number(source_location::LINE_NUMBER, site.line.into());
             });
         }
         known.place
     }
 
-    fn argument(
-        &mut self,
-        name: &'static str,
-        argument: Argument<'_>,
-        interned: &mut InternedData,
-    ) -> DebugAnnotation {
-        if self.argument_name(name).is_none() {
-            self.argument_names.push(name);
-            let iid = self.argument_names.len() as u64;
-            interned.debug_annotation_names.push(string(iid, name.to_owned()));
-        }
-        if let Argument::Text(text) = argument {
-            let text = clean(text);
-            let (iid, new) = self.texts.get(&text);
-            if new {
-                interned.debug_annotation_string_values.push(string(iid, text.into_owned()));
-            }
-        }
-        DebugAnnotation { name_iid: self.argument_name(name), value: self.argument_value(argument) }
+    fn descriptor(&mut self, write: impl FnOnce(&mut Message)) -> io::Result<()> {
+        self.packet(|_, packet| {
+            packet.number(packet::TRUSTED_PACKET_SEQUENCE_ID, SEQUENCE);
+            packet.message(packet::TRACK_DESCRIPTOR, write);
+        })
     }
 }
 
 impl<W: Write> Sink for Perfetto<'_, W> {
     fn process(&mut self, id: u32, name: &str) -> io::Result<()> {
-        self.packet(TracePacket {
-            track_descriptor: Some(TrackDescriptor {
-                uuid: Some(process_uuid(id)),
-                process: Some(ProcessDescriptor {
-                    pid: Some(i32::try_from(id).map_err(io::Error::other)?),
-                    process_name: Some(clean(name).into_owned()),
-                }),
-                child_ordering: Some(CHILDREN_BY_RANK),
-                ..TrackDescriptor::default()
-            }),
-            ..TracePacket::default()
+        let pid = i32::try_from(id).map_err(io::Error::other)?;
+        self.descriptor(|descriptor| {
+            descriptor.number(track_descriptor::UUID, process_uuid(id));
+            descriptor.message(track_descriptor::PROCESS, |process| {
+                process.number(process_descriptor::PID, pid as u64);
+                process.bytes(process_descriptor::PROCESS_NAME, &*clean(name));
+            });
+            descriptor.number(track_descriptor::CHILD_ORDERING, CHILDREN_BY_RANK);
         })
     }
 
     fn track(&mut self, track: &Track<'_>) -> io::Result<()> {
-        let description = track.description;
-        self.packet(TracePacket {
-            track_descriptor: Some(TrackDescriptor {
-                uuid: Some(track_uuid(track.id)),
-                parent_uuid: Some(track.parent.map_or(process_uuid(track.process), track_uuid)),
-                name: Some(clean(track.name).into_owned()),
-                description: (!description.is_empty()).then(|| clean(description).into_owned()),
-                child_ordering: Some(CHILDREN_BY_RANK),
-                sibling_order_rank: Some(i32::try_from(track.rank).map_err(io::Error::other)?),
-                sibling_merge_behavior: Some(NEVER_MERGE),
-                counter: track
-                    .unit
-                    .map(|unit| CounterDescriptor { unit_name: Some(unit.to_owned()) }),
-                process: None,
-            }),
-            ..TracePacket::default()
+        let rank = i32::try_from(track.rank).map_err(io::Error::other)?;
+        self.descriptor(|descriptor| {
+            let parent = track.parent.map_or(process_uuid(track.process), track_uuid);
+            descriptor.number(track_descriptor::UUID, track_uuid(track.id));
+            descriptor.bytes(track_descriptor::NAME, &*clean(track.name));
+            descriptor.number(track_descriptor::PARENT_UUID, parent);
+            if let Some(unit) = track.unit {
+                descriptor.message(track_descriptor::COUNTER, |counter| {
+                    counter.bytes(counter_descriptor::UNIT_NAME, unit);
+                });
+            }
+            descriptor.number(track_descriptor::CHILD_ORDERING, CHILDREN_BY_RANK);
+            descriptor.number(track_descriptor::SIBLING_ORDER_RANK, rank as u64);
+            if !track.description.is_empty() {
+                descriptor.bytes(track_descriptor::DESCRIPTION, &*clean(track.description));
+            }
+            descriptor.number(track_descriptor::SIBLING_MERGE_BEHAVIOR, NEVER_MERGE);
         })
     }
 
     fn select(&mut self, _process: u32, track: u64) -> io::Result<()> {
-        self.packet(TracePacket {
-            trace_packet_defaults: Some(TracePacketDefaults {
-                track_event_defaults: Some(TrackEventDefaults {
-                    track_uuid: Some(track_uuid(track)),
-                }),
-                timestamp_clock_id: Some(SEQUENCE_CLOCK),
-            }),
-            ..TracePacket::default()
+        self.packet(|_, packet| {
+            packet.number(packet::TRUSTED_PACKET_SEQUENCE_ID, SEQUENCE);
+            packet.message(packet::TRACE_PACKET_DEFAULTS, |defaults| {
+                defaults.message(trace_packet_defaults::TRACK_EVENT_DEFAULTS, |defaults| {
+                    defaults.number(track_event_defaults::TRACK_UUID, track_uuid(track));
+                });
+                defaults.number(trace_packet_defaults::TIMESTAMP_CLOCK_ID, SEQUENCE_CLOCK);
+            });
         })
     }
 
@@ -332,26 +306,18 @@ impl<W: Write> Sink for Perfetto<'_, W> {
     }
 
     fn end(&mut self, ns: u64) -> io::Result<()> {
-        let packet = ShortPacket::<{ most_bytes(0) }>::event::<0>(self.delta(ns), SLICE_END, None);
-        self.writer.write_all(packet.bytes())
+        self.event_packet(ns, |_, event| event.number(track_event::TYPE, SLICE_END))
     }
 
     fn instant(&mut self, ns: u64, event: &Event<'_>) -> io::Result<()> {
         self.event(INSTANT, ns, event)
     }
 
-    fn counter(&mut self, ns: u64, _track: &str, value: f64) -> io::Result<()> {
-        // Whole numbers take less buffer as such.
-        let is_whole = value.fract() == 0.0;
-        let track_event = TrackEvent {
-            r#type: Some(COUNTER),
-            counter_value: is_whole.then_some(value as i64),
-            double_counter_value: (!is_whole).then_some(value),
-            ..TrackEvent::default()
-        };
-        let timestamp = Some(self.delta(ns));
-        let track_event = Some(track_event);
-        self.packet(TracePacket { timestamp, track_event, ..TracePacket::default() })
+    fn counter(&mut self, ns: u64, _track: &str, value: i64) -> io::Result<()> {
+        self.event_packet(ns, |_, event| {
+            event.number(track_event::TYPE, COUNTER);
+            event.number(track_event::COUNTER_VALUE, value as u64);
+        })
     }
 }
 
@@ -362,10 +328,6 @@ fn process_uuid(id: u32) -> u64 {
 
 fn track_uuid(id: u64) -> u64 {
     id << 1
-}
-
-fn string(iid: u64, name: String) -> InternedString {
-    InternedString { iid: Some(iid), name: Some(name) }
 }
 
 /// Text that the trace processor shows whole: it ends strings at a NUL.

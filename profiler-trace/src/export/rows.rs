@@ -4,7 +4,7 @@
 //! many rows as it takes; nothing is dropped and nothing is nested where it does not belong.
 
 use std::cmp::{Ordering, Reverse};
-use std::collections::BinaryHeap;
+use std::collections::{BTreeSet, BinaryHeap};
 use std::ops::Range;
 
 /// A slice or an instant on its way to a row, with unrounded times in nanoseconds, both finite and
@@ -75,9 +75,9 @@ impl Open {
         }
     }
 
-    /// When the innermost item ends; where none is open, there is no end.
-    fn end(&self) -> f64 {
-        self.stack.last().map_or(f64::INFINITY, |top| top.end)
+    /// The innermost item; where none is open, there is no end.
+    fn innermost(&self) -> Ending {
+        self.stack.last().copied().unwrap_or(Ending { end: f64::INFINITY, depth: 0 })
     }
 
     /// Opens an item that fits.
@@ -98,7 +98,7 @@ pub(super) fn nest<What>(mut items: Vec<Item<What>>) -> Vec<Row<What>> {
     let mut open = Open::new();
     let crossing = items.iter_mut().position(|item| {
         open.leave(item);
-        let crosses = open.end() < item.end;
+        let crosses = open.innermost().end < item.end;
         if !crosses {
             open.enter(item);
         }
@@ -114,87 +114,41 @@ pub(super) fn nest<What>(mut items: Vec<Item<What>>) -> Vec<Row<What>> {
     }
 }
 
-/// Parts items that cross into rows, of which the first was begun.
+/// Parts items that cross into rows, of which the first was begun. An item that does not fit into the
+/// first lies in the one that ends first of those that it may lie in.
 fn part<What>((first, open): (Row<What>, Open), items: Vec<Item<What>>) -> Vec<Row<What>> {
-    // Items that run, the first to end first; of those that end at one time, the deepest. 0 of either
-    // sign is one moment.
-    let runs = |Ending { end, depth }: Ending, row: usize| {
-        Reverse((Moment(end + 0.0), Reverse(depth), row))
+    // The innermost item of each row that runs, the first to end first; of those that end at one time,
+    // the deepest. 0 of either sign is one moment.
+    let innermost = |open: &Open, row: usize| {
+        let Ending { end, depth } = open.innermost();
+        (Moment(end + 0.0), Reverse(depth), row)
     };
-    let mut running: BinaryHeap<_> = open.stack.iter().map(|&ending| runs(ending, 0)).collect();
-    // When the innermost item of each row ends that runs.
-    let mut ends = Ends::default();
-    ends.set(0, open.end());
+    let mut ends = BTreeSet::from([innermost(&open, 0)]);
     let mut rows = vec![(first, open)];
     for mut item in items {
-        while let Some(&Reverse((Moment(end), Reverse(depth), at))) = running.peek() {
-            if !(Ending { end, depth }.is_before(&item)) {
-                break;
-            }
-            running.pop();
-            let (_, open) = &mut rows[at];
-            open.leave(&item);
-            ends.set(at, open.end());
+        while let Some(&(Moment(end), Reverse(depth), at)) = ends.first()
+            && (Ending { end, depth }).is_before(&item)
+        {
+            ends.pop_first();
+            rows[at].1.leave(&item);
+            ends.insert(innermost(&rows[at].1, at));
         }
-        let at = ends.first_from(item.end).unwrap_or(rows.len());
+        let fitting = (Moment(item.end + 0.0), Reverse(i32::MAX), 0)..;
+        let at = match ends.range(fitting).next() {
+            _ if item.end <= rows[0].1.innermost().end => 0,
+            Some(&(.., at)) => at,
+            None => rows.len(),
+        };
         if at == rows.len() {
             rows.push((Vec::new(), Open::new()));
         }
         let (row, open) = &mut rows[at];
+        ends.remove(&innermost(open, at));
         open.enter(&mut item);
-        ends.set(at, item.end);
-        running.push(runs(item.ending(), at));
+        ends.insert(innermost(open, at));
         row.push(item);
     }
     rows.into_iter().map(|(row, _)| row).collect()
-}
-
-/// The end of each row, in a tree in which the first that is late enough is found in as many steps as
-/// it has levels: where all items cross, there are as many rows as items.
-#[derive(Default)]
-struct Ends {
-    /// The latest end below each node; those of rows lie in the second half, the root at 1.
-    latest: Vec<f64>,
-}
-
-impl Ends {
-    fn set(&mut self, row: usize, end: f64) {
-        if row >= self.latest.len() / 2 {
-            self.grow((row + 1).next_power_of_two());
-        }
-        let mut at = self.latest.len() / 2 + row;
-        self.latest[at] = end;
-        while at > 1 {
-            at /= 2;
-            self.latest[at] = self.latest[2 * at].max(self.latest[2 * at + 1]);
-        }
-    }
-
-    /// Makes room for so many rows, a power of two.
-    fn grow(&mut self, rows: usize) {
-        let known = self.latest.split_off(self.latest.len() / 2);
-        self.latest = vec![f64::NEG_INFINITY; 2 * rows];
-        self.latest[rows..rows + known.len()].copy_from_slice(&known);
-        for at in (1..rows).rev() {
-            self.latest[at] = self.latest[2 * at].max(self.latest[2 * at + 1]);
-        }
-    }
-
-    /// The first row that ends then or later.
-    fn first_from(&self, end: f64) -> Option<usize> {
-        let rows = self.latest.len() / 2;
-        let mut at = 1;
-        if *self.latest.get(at)? < end {
-            return None;
-        }
-        while at < rows {
-            at *= 2;
-            if self.latest[at] < end {
-                at += 1;
-            }
-        }
-        Some(at - rows)
-    }
 }
 
 /// Rows of several recorders on common rows.
@@ -280,6 +234,8 @@ impl Ord for Moment {
 
 #[cfg(test)]
 mod tests {
+    use std::cmp::Reverse;
+
     use proptest::prelude::*;
 
     use super::{Item, Row, nest, pack};
@@ -348,9 +304,9 @@ mod tests {
         }
     }
 
-    /// Rows as they are defined: each item is in the first that it fits, all of them tried in turn. One
-    /// that begins where others of its row ended is no deeper than they were.
-    fn in_the_first_that_fits(mut items: Vec<Item<usize>>) -> Vec<Vec<usize>> {
+    /// Rows as they are defined: each item is in the first if it fits, and else in that of the others in
+    /// which it fits most closely, all of them tried in turn. One that begins where others of its row ended is no deeper than they were.
+    fn where_they_fit(mut items: Vec<Item<usize>>) -> Vec<Vec<usize>> {
         #[derive(Default)]
         struct Tried {
             row: Vec<usize>,
@@ -366,7 +322,13 @@ mod tests {
                 }));
             }
             let fits = |of: &Tried| of.open.last().is_none_or(|top| item.end <= top.end);
-            let at = rows.iter().position(fits).unwrap_or(rows.len());
+            let closeness = |&at: &usize| {
+                let top = rows[at].open.last();
+                let end = top.map_or(u64::MAX, |top| (top.end + 6.0) as u64);
+                (at > 0, end, Reverse(top.map_or(0, |top| top.depth)), at)
+            };
+            let at = (0..rows.len()).filter(|&at| fits(&rows[at])).min_by_key(closeness);
+            let at = at.unwrap_or(rows.len());
             if at == rows.len() {
                 rows.push(Tried::default());
             }
@@ -380,7 +342,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn each_item_is_in_the_first_row_that_it_fits(
+        fn each_item_is_in_the_row_that_it_fits(
             spans in prop::collection::vec((0u8..12, 0u8..6, 0i32..4), 0..60),
         ) {
             let item = |(what, (start, length, depth)): (usize, (u8, u8, i32))| Item {
@@ -391,7 +353,7 @@ mod tests {
             };
             let items: Vec<_> = spans.into_iter().enumerate().map(item).collect();
             let rows: Vec<_> = nest(items.clone()).iter().map(require_nesting).collect();
-            prop_assert_eq!(rows, in_the_first_that_fits(items));
+            prop_assert_eq!(rows, where_they_fit(items));
         }
     }
 

@@ -20,7 +20,7 @@ pub(super) trait Sink {
     /// Something happens at once.
     fn instant(&mut self, ns: u64, event: &Event<'_>) -> io::Result<()>;
     /// The number that the selected track shows changes, for tracks with [`Track::unit`].
-    fn counter(&mut self, ns: u64, track: &str, value: f64) -> io::Result<()>;
+    fn counter(&mut self, ns: u64, track: &str, value: i64) -> io::Result<()>;
 }
 
 /// A track of a launch.

@@ -1,17 +1,12 @@
 //! Timelines of a trace in memory, and of one that is decoded while it is written.
 
-use std::io::{self, BufWriter, Write};
+use std::io::{self, Write};
 
-use flate2::Compression;
-use flate2::write::GzEncoder;
-
-use super::{ExportOptions, GZIP_LEVEL, chrome, perfetto, walk};
+use super::write::buffered;
+use super::{ExportOptions, chrome, perfetto, walk};
 use crate::decode::Decoder;
 use crate::diagnostic::Diagnostics;
 use crate::source::WarpSource;
-
-/// Bytes that are gathered before they are written.
-const BUFFER_BYTES: usize = 1 << 16;
 
 impl Decoder<'_> {
     /// Writes what [`Trace::write_perfetto_to`](crate::Trace::write_perfetto_to) writes, and decodes
@@ -55,7 +50,7 @@ pub(super) fn write_perfetto(
     writer: impl Write,
     options: &ExportOptions,
 ) -> io::Result<()> {
-    buffered(writer, options, |writer| {
+    buffered(writer, |writer| {
         let mut sink = perfetto::Perfetto::new(source.outline(), writer)?;
         walk::walk(source, options, &mut sink)
     })
@@ -66,27 +61,9 @@ pub(super) fn write_chrome(
     writer: impl Write,
     options: &ExportOptions,
 ) -> io::Result<()> {
-    buffered(writer, options, |writer| {
+    buffered(writer, |writer| {
         let mut sink = chrome::Chrome::new(source.outline(), writer)?;
         walk::walk(source, options, &mut sink)?;
         sink.finish()
     })
-}
-
-/// Lets `write` write through a buffer and, if it is asked for, gzip.
-fn buffered(
-    mut writer: impl Write,
-    options: &ExportOptions,
-    write: impl FnOnce(&mut dyn Write) -> io::Result<()>,
-) -> io::Result<()> {
-    if !options.gzip {
-        let mut writer = BufWriter::with_capacity(BUFFER_BYTES, writer);
-        write(&mut writer)?;
-        return writer.flush();
-    }
-    let packed = GzEncoder::new(&mut writer, Compression::new(GZIP_LEVEL));
-    let mut packed = BufWriter::with_capacity(BUFFER_BYTES, packed);
-    write(&mut packed)?;
-    packed.into_inner().map_err(io::IntoInnerError::into_error)?.finish()?;
-    writer.flush()
 }

@@ -1,7 +1,7 @@
 //! One walk over a trace that all timeline formats are written from.
 
+mod counters;
 mod host;
-mod survey;
 #[cfg(test)]
 mod tests;
 mod tracks;
@@ -14,11 +14,10 @@ use crate::export::rows::{Ending, Item, nest};
 use crate::export::sink::{Argument, Event, Name, Sink, Suffix, Track};
 use crate::export::{ExportOptions, text};
 use crate::host::HostSpan;
-use crate::model::{MarkIndex, Region, SiteIndex, Time, Trace, Value, Warp};
+use crate::model::{MarkIndex, Region, SiteIndex, Trace, Value, Warp};
 use crate::progress::Progress;
 use crate::source::{WarpSource, notes};
 use host::Calls;
-use survey::Survey;
 use tracks::{Held, Lanes};
 
 /// A survey of a warp in sixteenths of what it takes to write it, which is between a quarter and a
@@ -52,8 +51,7 @@ pub(super) fn walk(
     let axis = Axis::new(trace);
     let arrows = Arrows::new(trace, &axis);
     let calls = Calls::new(trace, &axis);
-    let launches = trace.shown_launches().count();
-    let mut walk = Walk { trace, source, options, arrows, calls, axis, launches, tracks: 0 };
+    let mut walk = Walk { trace, source, options, arrows, calls, axis, tracks: 0 };
     let summary = notes::summary(source);
     let mut late = Vec::new();
     walk.host(&mut late, sink)?;
@@ -63,7 +61,7 @@ pub(super) fn walk(
         walk.summary(process, index, &summary, sink)?;
         walk.launch(process, index, &mut late, sink)?;
     }
-    if launches == 0 {
+    if trace.shown_launches().next().is_none() {
         let what = if trace.launches.is_empty() { "was recorded" } else { "is shown" };
         sink.process(1, &format!("no launch {what}, {}", notes::device(&trace.device)))?;
         walk.about(1, 0, 1, &summary, sink)?;
@@ -86,8 +84,6 @@ struct Walk<'t, S> {
     arrows: Arrows,
     calls: Calls,
     axis: Axis,
-    /// The number of launches that are shown.
-    launches: usize,
     /// The number of tracks so far.
     tracks: u64,
 }
@@ -163,9 +159,8 @@ impl<'t, S: WarpSource> Walk<'t, S> {
         sink: &mut impl Sink,
     ) -> io::Result<()> {
         let description = lines.join("\n");
-        let mut root = Node { id: 0, path: String::new(), children: 0 };
-        let track =
-            self.track(process, &mut root, "about this trace", &description, false, sink)?;
+        let name = "about this trace";
+        let track = self.track(process, &mut Node::root(), name, &description, false, sink)?;
         sink.select(process, track.id)?;
         for line in lines {
             sink.begin(start, end, &Event::text(line))?;
@@ -184,10 +179,9 @@ impl<'t, S: WarpSource> Walk<'t, S> {
         let mut root = Node::root();
         let warps = trace.launches[launch].warps.clone();
         let warps = warps.start.min(trace.warps.len())..warps.end.min(trace.warps.len());
-        let Survey { users, activity } =
-            Progress::weighing(SURVEY_SIXTEENTHS, || self.survey(launch, warps.clone()));
+        let users = Progress::weighing(SURVEY_SIXTEENTHS, || self.users(warps.clone()));
         if self.options.counters {
-            self.counters(process, &mut root, (warps.clone(), &activity), sink)?;
+            self.counters(process, &mut root, warps.clone(), sink)?;
         }
         let by_sm = self.options.by_sm;
         let mut order: Vec<usize> = warps.collect();
@@ -393,7 +387,7 @@ impl<'t, S: WarpSource> Walk<'t, S> {
         if warp.exit.is_none() {
             event = event.with("open", Argument::Bool(true));
         }
-        self.times(event, warp.entry, warp.exit)
+        event
     }
 
     fn region_event(&self, region: &Region) -> Event<'t> {
@@ -402,7 +396,7 @@ impl<'t, S: WarpSource> Walk<'t, S> {
         if region.end.is_none() {
             event = event.with("open", Argument::Bool(true));
         }
-        self.times(event, region.start, region.end)
+        event
     }
 
     fn mark_event(&self, index: MarkIndex) -> Event<'t> {
@@ -414,18 +408,14 @@ impl<'t, S: WarpSource> Walk<'t, S> {
                 End::To => event.flows_to.push(flow),
             }
         }
-        self.times(event, mark.time, None)
+        event
     }
 
     fn site_event(&self, index: SiteIndex, suffix: Suffix) -> Event<'t> {
         Event {
             name: Name::Site { name: self.trace.name_of(index), suffix },
             site: self.trace.sites.get(index.0 as usize).map(|_| index),
-            value: None,
-            unit: None,
-            others: Vec::new(),
-            flows_from: Vec::new(),
-            flows_to: Vec::new(),
+            ..Event::text("")
         }
     }
 
@@ -433,20 +423,6 @@ impl<'t, S: WarpSource> Walk<'t, S> {
         let site = self.trace.sites.get(index.0 as usize).filter(|_| value.is_some());
         let unit = site.and_then(|site| site.unit.as_deref());
         Event { value, unit, ..self.site_event(index, suffix) }
-    }
-
-    fn times(&self, mut event: Event<'t>, start: Time, end: Option<Time>) -> Event<'t> {
-        if self.options.raw_times {
-            event = event
-                .with("ticks", Argument::Unsigned(start.ticks))
-                .with("ns", Argument::Float(start.ns));
-            if let Some(end) = end {
-                event = event
-                    .with("end_ticks", Argument::Unsigned(end.ticks))
-                    .with("end_ns", Argument::Float(end.ns));
-            }
-        }
-        event
     }
 }
 

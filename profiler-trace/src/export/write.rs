@@ -188,7 +188,8 @@ fn folded_of(source: &impl WarpSource, writer: impl Write, group: StackGroup) ->
     buffered(writer, |writer| folded::write(source, group, writer))
 }
 
-fn buffered<W: Write>(
+/// Lets `write` write through a buffer.
+pub(super) fn buffered<W: Write>(
     writer: W,
     write: impl FnOnce(&mut BufWriter<W>) -> io::Result<()>,
 ) -> io::Result<()> {

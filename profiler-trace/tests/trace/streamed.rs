@@ -85,7 +85,7 @@ macro_rules! formats {
 const FORMATS: [Written; 13] = formats![
     write_perfetto_to(&ExportOptions::default()),
     write_perfetto_to(&by_sm()),
-    write_perfetto_to(&packed()),
+    write_perfetto_to(&uncounted()),
     write_chrome_to(&ExportOptions::default()),
     write_chrome_to(&by_sm()),
     write_folded_to(StackGroup::Kernel),
@@ -99,11 +99,11 @@ const FORMATS: [Written; 13] = formats![
 ];
 
 fn by_sm() -> ExportOptions {
-    ExportOptions { by_sm: true, raw_times: true, ..ExportOptions::default() }
+    ExportOptions { by_sm: true, ..ExportOptions::default() }
 }
 
-fn packed() -> ExportOptions {
-    ExportOptions { counters: false, gzip: true, ..ExportOptions::default() }
+fn uncounted() -> ExportOptions {
+    ExportOptions { counters: false, ..ExportOptions::default() }
 }
 
 /// Requires that what is written while decoding is what is written of the trace, and that what it

@@ -13,13 +13,7 @@ pub(super) struct FormatArguments {
     /// [default: kernel]
     #[arg(long, value_name = "WHAT")]
     group_by: Option<Group>,
-    /// Timelines: give every slice its raw clock ticks and its nanoseconds before rounding
-    #[arg(long)]
-    raw_times: bool,
-    /// Timelines: name a track that kernels chose by number; may be repeated
-    #[arg(long, value_name = "NUMBER=NAME", value_parser = track_name)]
-    track_name: Vec<(u32, String)>,
-    /// Timelines: leave out the tracks that count active warps and regions
+    /// Timelines: leave out the tracks that count the active warps of each SM
     #[arg(long)]
     no_counters: bool,
 }
@@ -39,14 +33,6 @@ enum Group {
     Warp,
 }
 
-fn track_name(text: &str) -> Result<(u32, String), String> {
-    let parsed = text.split_once('=').and_then(|(number, name)| Some((number.parse().ok()?, name)));
-    match parsed {
-        Some((number, name)) => Ok((number, name.to_owned())),
-        None => Err(format!("`{text}` is no track's number and name, such as 7=loader")),
-    }
-}
-
 /// The options of the writers.
 #[derive(Debug)]
 pub(super) struct Options {
@@ -60,8 +46,6 @@ impl FormatArguments {
         let (timeline, folded) = (format.is_timeline(), format == Format::Folded);
         let in_place = [
             ("--group-by", self.group_by.is_none() || timeline || folded),
-            ("--raw-times", !self.raw_times || timeline),
-            ("--track-name", self.track_name.is_empty() || timeline),
             ("--no-counters", !self.no_counters || timeline),
         ];
         if let Some((option, _)) = in_place.into_iter().find(|(_, in_place)| !in_place) {
@@ -78,14 +62,7 @@ impl FormatArguments {
             Some(_) => false,
         };
         Ok(Options {
-            timeline: ExportOptions {
-                by_sm,
-                raw_times: self.raw_times,
-                track_names: self.track_name.iter().cloned().collect(),
-                counters: !self.no_counters,
-                // The command compresses all formats alike.
-                gzip: false,
-            },
+            timeline: ExportOptions { by_sm, counters: !self.no_counters },
             stacks: match self.group_by {
                 None | Some(Group::Kernel) => StackGroup::Kernel,
                 Some(Group::Launch) => StackGroup::Launch,
@@ -94,26 +71,5 @@ impl FormatArguments {
                 Some(Group::Warp) => StackGroup::Warp,
             },
         })
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use proptest::prelude::*;
-
-    use super::track_name;
-
-    proptest! {
-        #[test]
-        fn any_text_is_a_track_or_refused(text in "(\\PC|[0-9]|=){0,8}") {
-            if let Err(error) = track_name(&text) {
-                prop_assert!(error.contains("7=loader"));
-            }
-        }
-
-        #[test]
-        fn a_track_that_was_written_is_read(number: u32, name in "\\PC*") {
-            prop_assert_eq!(track_name(&format!("{number}={name}")), Ok((number, name)));
-        }
     }
 }

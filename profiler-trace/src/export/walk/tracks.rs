@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::io;
-use std::ops::RangeInclusive;
+use std::ops::{Range, RangeInclusive};
 
 use profiler_wire::record::{TRACK_BEYOND, TRACK_MAX};
 
@@ -94,6 +94,34 @@ impl<'w, Key: Copy + Ord> Lanes<'w, Key> {
 }
 
 impl<S: WarpSource> Walk<'_, S> {
+    /// The tracks that the kernel of a launch chose by number, and who wrote to them.
+    pub(super) fn users(&self, warps: Range<usize>) -> BTreeMap<u32, User> {
+        let mut users: BTreeMap<u32, User> = BTreeMap::new();
+        for index in Progress::each(warps) {
+            let warp = self.source.warp(index);
+            // How many records in a row were on which track.
+            let mut runs: Vec<(u32, usize)> = Vec::new();
+            let mut note = |track: Option<u32>| {
+                let Some(track) = track.or(warp.track) else { return };
+                match runs.last_mut().filter(|(last, _)| *last == track) {
+                    Some((_, items)) => *items += 1,
+                    None => runs.push((track, 1)),
+                }
+            };
+            // The kernel.
+            note(None);
+            warp.regions.iter().for_each(|region| note(region.track));
+            warp.marks.iter().for_each(|mark| note(mark.track));
+            runs.sort_unstable();
+            for runs in runs.chunk_by(|left, right| left.0 == right.0) {
+                let user = users.entry(runs[0].0).or_default();
+                user.warps.push(index);
+                user.items += runs.iter().map(|(_, items)| items).sum::<usize>();
+            }
+        }
+        users
+    }
+
     /// The tracks by their numbers, each with all that was recorded on it.
     pub(super) fn user_tracks(
         &mut self,
@@ -149,12 +177,9 @@ impl<S: WarpSource> Walk<'_, S> {
                 warps.push(warp);
             }
             warps.dedup();
-            let name = match self.options.track_names.get(&number) {
-                Some(name) => name.clone(),
-                None => track_name(number),
-            };
+            let name = track_name(number);
             let written = display::counted(warps.len() as u64, "warp");
-            let description = format!("{}, written by {written}", track_name(number));
+            let description = format!("{name}, written by {written}");
             let mut node = self.track(process, top, &name, &description, false, sink)?;
             match sources.len() {
                 1 => self.rows(process, &mut node, sources.swap_remove(0), late, sink)?,
@@ -194,7 +219,7 @@ impl<S: WarpSource> Walk<'_, S> {
     }
 }
 
-/// The name of a track that has only a number.
+/// The name of a track.
 fn track_name(number: u32) -> String {
     match number {
         TRACK_BEYOND => format!("tracks above {TRACK_MAX}"),
