@@ -40,7 +40,7 @@ use std::io::Write;
 use std::num::NonZeroUsize;
 
 use arrow_schema::Schema;
-use profiler_trace::{Decoder, Diagnostics, Progress, StreamedTrace, WarpSource};
+use profiler_trace::{Decoder, Diagnostics, StreamedTrace, WarpSource};
 
 pub use arrow_schema;
 pub use error::{Dangling, WriteError};
@@ -129,7 +129,6 @@ pub fn write_parquet(
     writer: impl Write + Send,
     options: &ParquetOptions,
 ) -> Result<Summary, WriteError> {
-    batches::expect(trace.outline().warps.len());
     writer::parquet(trace, writer, options)
 }
 
@@ -146,7 +145,6 @@ pub fn write_arrow(
     writer: impl Write,
     options: &ArrowOptions,
 ) -> Result<Summary, WriteError> {
-    batches::expect(trace.outline().warps.len());
     writer::arrow(trace, writer, options)
 }
 
@@ -185,9 +183,7 @@ fn decoded(
     decoder: &Decoder<'_>,
     write: impl FnOnce(&StreamedTrace<'_>) -> Result<Summary, WriteError>,
 ) -> Result<(Summary, Diagnostics), WriteError> {
-    // Before the outline is decoded, so that all steps are known from the begin.
-    batches::expect(decoder.warp_count());
-    let trace = Progress::weighing(1, || decoder.streamed());
+    let trace = decoder.streamed();
     let summary = write(&trace)?;
     Ok((summary, trace.into_outline().diagnostics))
 }

@@ -142,7 +142,7 @@ pub(super) fn run(arguments: &Arguments, console: &Console) -> Result<Verdict, E
     // Tables of whole launches need the trace in memory; regions alone do not.
     let (mut stats, trace) = if arguments.show.iter().all(|show| *show == Show::Regions) {
         let decoder = load::decoder(&read, reading);
-        let trace = load::streamed(&decoder, &read, reading, console);
+        let trace = load::streamed(&decoder, console);
         (arguments.stats(&trace, console)?, trace.into_outline())
     } else {
         let trace = load::decoded(read, reading, console);
@@ -189,7 +189,7 @@ impl Arguments {
         let say_why = || console.diagnostics(&trace.outline().diagnostics);
         let query = self.filters.query(trace.outline()).inspect_err(|_| say_why())?;
         let query = query.by(self.by.unwrap_or(By::Name).into());
-        let stats = console.work("gathering statistics", "steps", || Stats::of(trace, &query));
+        let stats = console.work("gathering statistics", || Stats::of(trace, &query));
         if stats.rows.is_empty() && !stats.unmet.is_empty() {
             say_why();
             return Err(Error::new(stats.unmet.join("; "))

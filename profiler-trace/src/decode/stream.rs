@@ -259,7 +259,7 @@ impl<'c> Decoder<'c> {
     /// Visits the warps in the order of [`Trace::warps`], on this thread.
     pub fn each_warp(&self, mut visit: impl FnMut(&WarpRecords<'_>)) {
         let mut memory = Memory::new();
-        Progress::expect(self.shown.len());
+        Progress::expect("warps visited", self.shown.len());
         for &slot in Progress::each(&self.shown) {
             visit(&self.slot(slot, &mut memory, &mut Diagnostics::default()));
         }
@@ -267,8 +267,6 @@ impl<'c> Decoder<'c> {
 
     /// Visits the warps in the order of [`Trace::warps`] with all that [`Decoder::trace`] has of them,
     /// on this thread, until `visit` fails. One warp is in memory at a time.
-    ///
-    /// The steps of a [`Progress`] are left to the caller, who knows how often all warps are visited.
     ///
     /// # Errors
     ///
@@ -285,7 +283,7 @@ impl<'c> Decoder<'c> {
         state: impl Fn() -> State + Sync,
         visit: impl Fn(&mut State, &WarpRecords<'_>) + Sync,
     ) -> Vec<State> {
-        Progress::expect(self.shown.len());
+        Progress::expect("warps visited", self.shown.len());
         threads::in_ranges(self.threads, self.slots.len(), Memory::new, |memory, slots| {
             let mut state = state();
             for slot in Progress::each(slots.filter(|&slot| self.is_shown(slot))) {
@@ -383,7 +381,7 @@ impl<'c> Decoder<'c> {
                 .collect();
             (warps, all)
         };
-        Progress::expect(self.shown.len());
+        Progress::expect("warps corrected", self.shown.len());
         let done = threads::in_ranges(self.threads, self.shown.len(), Memory::new, work);
         let mut odd = Diagnostics::default();
         for (warps, of_warps) in done {
@@ -448,7 +446,7 @@ impl<'c> Decoder<'c> {
                 .collect();
             (kept, diagnostics, open_elsewhere, recorded)
         };
-        Progress::expect(self.shown.len());
+        Progress::expect("warps decoded", self.shown.len());
         let done = threads::in_ranges(self.threads, self.slots.len(), Memory::new, work);
         let mut open = 0;
         let mut trace = self.head.clone();

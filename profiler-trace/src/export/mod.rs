@@ -94,7 +94,6 @@ impl Trace {
     ///
     /// Those of the writer.
     pub fn write_perfetto_to(&self, writer: impl Write, options: &ExportOptions) -> io::Result<()> {
-        walk::expect(self.warps.len());
         timeline::write_perfetto(self, writer, options)
     }
 
@@ -117,7 +116,6 @@ impl Trace {
     ///
     /// Those of the writer.
     pub fn write_chrome_to(&self, writer: impl Write, options: &ExportOptions) -> io::Result<()> {
-        walk::expect(self.warps.len());
         timeline::write_chrome(self, writer, options)
     }
 }

@@ -30,8 +30,7 @@ impl Decoder<'_> {
         writer: impl Write,
         options: &ExportOptions,
     ) -> io::Result<Diagnostics> {
-        walk::expect(self.warp_count());
-        self.write(0, |trace| write_perfetto(trace, writer, options))
+        self.write(|trace| write_perfetto(trace, writer, options))
     }
 
     /// Writes what [`Trace::write_chrome_to`](crate::Trace::write_chrome_to) writes, in the way of
@@ -45,8 +44,7 @@ impl Decoder<'_> {
         writer: impl Write,
         options: &ExportOptions,
     ) -> io::Result<Diagnostics> {
-        walk::expect(self.warp_count());
-        self.write(0, |trace| write_chrome(trace, writer, options))
+        self.write(|trace| write_chrome(trace, writer, options))
     }
 }
 

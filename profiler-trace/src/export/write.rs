@@ -7,12 +7,7 @@ use crate::decode::Decoder;
 use crate::decode::StreamedTrace;
 use crate::diagnostic::Diagnostics;
 use crate::model::Trace;
-use crate::progress::Progress;
 use crate::source::WarpSource;
-
-/// The work to decode the outline of a warp, in sixteenths of the work to write it. It is between a
-/// tenth and a seventieth.
-const OUTLINE_SIXTEENTHS: u64 = 1;
 
 impl Trace {
     /// Writes folded stacks, from which inferno and other tools make flame graphs: a line for each
@@ -67,7 +62,6 @@ impl Trace {
     ///
     /// Those of the writer.
     pub fn write_hatchet_to(&self, writer: impl Write) -> io::Result<()> {
-        Progress::expect(self.warps.len());
         buffered(writer, |writer| hatchet::write(self, writer))
     }
 
@@ -82,7 +76,6 @@ impl Trace {
     ///
     /// Those of the writer.
     pub fn write_events_csv_to(&self, writer: impl Write) -> io::Result<()> {
-        Progress::expect(self.warps.len());
         buffered(writer, |writer| events::write_as_csv(self, writer))
     }
 
@@ -95,7 +88,6 @@ impl Trace {
     ///
     /// Those of the writer.
     pub fn write_events_json_to(&self, writer: impl Write) -> io::Result<()> {
-        Progress::expect(self.warps.len());
         buffered(writer, |writer| events::write_as_json(self, writer))
     }
 }
@@ -115,7 +107,7 @@ impl Decoder<'_> {
         writer: impl Write,
         group: StackGroup,
     ) -> io::Result<Diagnostics> {
-        self.write(self.warp_count(), |trace| folded_of(trace, writer, group))
+        self.write(|trace| write_folded(trace, writer, group))
     }
 
     /// As [`Trace::write_hatchet_to`], in the way of [`Decoder::write_folded_to`]. The stacks are
@@ -125,9 +117,7 @@ impl Decoder<'_> {
     ///
     /// Those of the writer.
     pub fn write_hatchet_to(&self, writer: impl Write) -> io::Result<Diagnostics> {
-        self.write(self.warp_count(), |trace| {
-            buffered(writer, |writer| hatchet::write(trace, writer))
-        })
+        self.write(|trace| buffered(writer, |writer| hatchet::write(trace, writer)))
     }
 
     /// As [`Trace::write_events_csv_to`], in the way of [`Decoder::write_folded_to`], without any
@@ -137,9 +127,7 @@ impl Decoder<'_> {
     ///
     /// Those of the writer.
     pub fn write_events_csv_to(&self, writer: impl Write) -> io::Result<Diagnostics> {
-        self.write(self.warp_count(), |trace| {
-            buffered(writer, |writer| events::write_as_csv(trace, writer))
-        })
+        self.write(|trace| buffered(writer, |writer| events::write_as_csv(trace, writer)))
     }
 
     /// Writes what [`Trace::write_events_json_to`] writes, in the way of
@@ -149,20 +137,14 @@ impl Decoder<'_> {
     ///
     /// Those of the writer.
     pub fn write_events_json_to(&self, writer: impl Write) -> io::Result<Diagnostics> {
-        self.write(self.warp_count(), |trace| {
-            buffered(writer, |writer| events::write_as_json(trace, writer))
-        })
+        self.write(|trace| buffered(writer, |writer| events::write_as_json(trace, writer)))
     }
 
-    /// Lets `write` go through so many warps, each time that it goes through one counted.
     pub(super) fn write(
         &self,
-        steps: usize,
         write: impl FnOnce(&StreamedTrace<'_>) -> io::Result<()>,
     ) -> io::Result<Diagnostics> {
-        // Before the outline is decoded, so that all steps are known from the begin.
-        Progress::expect(steps);
-        let trace = Progress::weighing(OUTLINE_SIXTEENTHS, || self.streamed());
+        let trace = self.streamed();
         write(&trace)?;
         Ok(trace.into_outline().diagnostics)
     }
@@ -179,12 +161,6 @@ pub fn write_folded(
     writer: impl Write,
     group: StackGroup,
 ) -> io::Result<()> {
-    Progress::expect(source.outline().warps.len());
-    folded_of(source, writer, group)
-}
-
-/// [`write_folded`], once its steps are expected.
-fn folded_of(source: &impl WarpSource, writer: impl Write, group: StackGroup) -> io::Result<()> {
     buffered(writer, |writer| folded::write(source, group, writer))
 }
 

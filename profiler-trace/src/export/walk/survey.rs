@@ -9,7 +9,6 @@ use super::{Node, Walk, kernel_end};
 use crate::export::counters::{Activity, Steps, warps_by_sm};
 use crate::export::sink::{Sink, Track};
 use crate::model::Warp;
-use crate::progress::Progress;
 use crate::source::WarpSource;
 
 /// The facts about a launch that its tracks need.
@@ -25,7 +24,7 @@ impl<S: WarpSource> Walk<'_, S> {
         let launch = &self.trace.launches[launch];
         let mut users: BTreeMap<u32, User> = BTreeMap::new();
         let mut activity = Activity::new(launch.start_ns, launch.end_ns);
-        for index in Progress::each(warps) {
+        for index in warps {
             let warp = self.source.warp(index);
             let end = kernel_end(self.trace, &warp);
             // How many records in a row were on which track.
