@@ -109,7 +109,7 @@ pub(crate) fn outlined(
 ) -> Outline {
     console.work("decoding", || {
         let decoder = decoder(&capture, arguments);
-        let counts = decoder.fold_warps(|| 0, |count, warp| *count += warp.regions().len());
-        Outline { trace: decoder.outline(), regions: counts.into_iter().sum() }
+        let trace = decoder.streamed();
+        Outline { regions: trace.region_count(), trace: trace.into_outline() }
     })
 }

@@ -23,9 +23,9 @@
 //! Rows are made and written in batches: beside the trace itself, [`write_parquet`] holds one row
 //! group, encoded, and [`write_arrow`] one record batch; either the dictionaries of names and paths,
 //! eight bytes for each warp, 24 for each arrow, those regions of one warp that run at once, and what
-//! the file's index says of each group. [`decode_to_parquet`] and [`decode_to_arrow`] write the same
-//! while they decode a capture, and so do without the trace: they hold its outline, without regions,
-//! and the regions of one warp.
+//! the file's index says of each group. Of a [`StreamedTrace`](profiler_trace::StreamedTrace), whose warps
+//! are decoded while they are written, the same is written, and its outline and the regions of one warp
+//! are all that is held of it.
 #![forbid(unsafe_code)]
 
 mod batches;
@@ -40,7 +40,7 @@ use std::io::Write;
 use std::num::NonZeroUsize;
 
 use arrow_schema::Schema;
-use profiler_trace::{Decoder, Diagnostics, StreamedTrace, WarpSource};
+use profiler_trace::WarpSource;
 
 pub use arrow_schema;
 pub use error::{Dangling, WriteError};
@@ -146,44 +146,4 @@ pub fn write_arrow(
     options: &ArrowOptions,
 ) -> Result<Summary, WriteError> {
     writer::arrow(trace, writer, options)
-}
-
-/// Writes what [`write_parquet`] writes, and decodes warps as it goes, each of them twice. Returns
-/// beside the summary what was lost or odd in the capture,
-/// [`Trace::diagnostics`](profiler_trace::Trace::diagnostics).
-///
-/// Next to the capture, this holds what [`Decoder::outline`] returns, the regions of one warp, and what
-/// [`write_parquet`] holds beside the trace.
-///
-/// # Errors
-///
-/// Those of the writer; [`WriteError::TooManyNames`].
-pub fn decode_to_parquet(
-    decoder: &Decoder<'_>,
-    writer: impl Write + Send,
-    options: &ParquetOptions,
-) -> Result<(Summary, Diagnostics), WriteError> {
-    decoded(decoder, |trace| writer::parquet(trace, writer, options))
-}
-
-/// Writes what [`write_arrow`] writes, in the way of [`decode_to_parquet`].
-///
-/// # Errors
-///
-/// Those of [`decode_to_parquet`].
-pub fn decode_to_arrow(
-    decoder: &Decoder<'_>,
-    writer: impl Write,
-    options: &ArrowOptions,
-) -> Result<(Summary, Diagnostics), WriteError> {
-    decoded(decoder, |trace| writer::arrow(trace, writer, options))
-}
-
-fn decoded(
-    decoder: &Decoder<'_>,
-    write: impl FnOnce(&StreamedTrace<'_>) -> Result<Summary, WriteError>,
-) -> Result<(Summary, Diagnostics), WriteError> {
-    let trace = decoder.streamed();
-    let summary = write(&trace)?;
-    Ok((summary, trace.into_outline().diagnostics))
 }

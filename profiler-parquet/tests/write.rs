@@ -6,8 +6,8 @@ use std::io::{self, Write};
 use std::num::NonZeroUsize;
 
 use profiler_parquet::{
-    ArrowOptions, Compression, ParquetOptions, Summary, WriteError, decode_to_arrow,
-    decode_to_parquet, schema, write_arrow, write_parquet,
+    ArrowOptions, Compression, ParquetOptions, Summary, WriteError, schema, write_arrow,
+    write_parquet,
 };
 use profiler_test_tools::synthetic::{Content, Keep, SyntheticModule, SyntheticWarp, sized};
 use profiler_trace::{Capture, Decoder, MarkIndex, Progress, RecordCost, SiteIndex, Trace, decode};
@@ -86,18 +86,17 @@ fn require_equal_while_decoding(capture: &Capture) {
             trace.subtract_record_cost();
             decoder = decoder.subtract_record_cost();
         }
+        let streamed = decoder.streamed();
         for options in &to_parquet {
             let mut bytes = Vec::new();
-            let written = decode_to_parquet(&decoder, &mut bytes, options);
-            let (summary, diagnostics) = written.expect("a vector takes all");
-            assert_eq!(diagnostics, trace.diagnostics);
+            let written = write_parquet(&streamed, &mut bytes, options);
+            let summary = written.expect("a vector takes all");
             assert!((bytes, summary) == parquet(&trace, options));
         }
         for options in &to_arrow {
             let mut bytes = Vec::new();
-            let written = decode_to_arrow(&decoder, &mut bytes, options);
-            let (summary, diagnostics) = written.expect("a vector takes all");
-            assert_eq!(diagnostics, trace.diagnostics);
+            let written = write_arrow(&streamed, &mut bytes, options);
+            let summary = written.expect("a vector takes all");
             assert!((bytes, summary) == arrow(&trace, options));
         }
     }
@@ -126,7 +125,7 @@ fn what_is_watched_ends_where_it_said() {
         assert_eq!(ended, ("warps written", warps, warps));
     };
     ends(&mut || drop(parquet(&trace, &ParquetOptions::default())));
-    ends(&mut || drop(decode_to_arrow(&decoder, io::sink(), &ArrowOptions::default())));
+    ends(&mut || drop(write_arrow(&decoder.streamed(), io::sink(), &ArrowOptions::default())));
 }
 
 #[test]
@@ -140,8 +139,8 @@ fn errors_of_the_writer_are_returned() {
     let ways: [Way<'_>; 4] = [
         &|writer| Ok(write_parquet(&trace, writer, &to_parquet)?.bytes),
         &|writer| Ok(write_arrow(&trace, writer, &to_arrow)?.bytes),
-        &|writer| Ok(decode_to_parquet(&decoder, writer, &to_parquet)?.0.bytes),
-        &|writer| Ok(decode_to_arrow(&decoder, writer, &to_arrow)?.0.bytes),
+        &|writer| Ok(write_parquet(&decoder.streamed(), writer, &to_parquet)?.bytes),
+        &|writer| Ok(write_arrow(&decoder.streamed(), writer, &to_arrow)?.bytes),
     ];
     for way in ways {
         let bytes = way(&mut io::sink()).expect("a sink takes all") as usize;

@@ -8,7 +8,8 @@ use std::io::{self, Write};
 use profiler_report::{ReportOptions, write_flamegraph, write_html};
 use profiler_test_tools::synthetic::{Content, Keep, SyntheticModule, SyntheticWarp, sized};
 use profiler_trace::{
-    Decoder, HostSpan, HostSpanKind, Progress, RecordCost, StackGroup, Trace, WarpSource, decode,
+    Decoder, Export, HostSpan, HostSpanKind, Progress, RecordCost, StackGroup, Trace, WarpSource,
+    decode,
 };
 use profiler_wire::SiteKind;
 

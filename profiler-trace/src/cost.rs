@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use profiler_wire::Strategy;
 use profiler_wire::header::Clock;
 
-use crate::diagnostic::{DiagnosticKind, Location};
+use crate::diagnostic::{DiagnosticKind, Diagnostics, Location};
 use crate::model::{Buffer, Launch, Region, Site, SiteIndex, Time, Trace, Warp};
 use crate::record_cost::{FormCosts, RecordCost, StampCost};
 
@@ -70,37 +70,67 @@ impl Trace {
         if self.cost_subtracted {
             return;
         }
-        let Some(cost) = self.record_cost.filter(RecordCost::is_usable) else {
+        let mut warps = std::mem::take(&mut self.warps);
+        let mut odd = Diagnostics::default();
+        let cost = Subtraction::of(self);
+        if let Some(cost) = &cost {
+            warps.iter_mut().for_each(|warp| cost.subtract(warp, &mut odd));
+        }
+        let is_known = cost.is_some();
+        self.warps = warps;
+        if is_known {
+            self.end_subtraction(odd);
+        } else {
             self.diagnostics.note(DiagnosticKind::CostUnknown, None);
+        }
+    }
+
+    /// Adds what was odd while the cost was subtracted from all warps.
+    pub(crate) fn end_subtraction(&mut self, mut odd: Diagnostics) {
+        odd.list.sort_by_key(|odd| odd.kind == DiagnosticKind::CostExceedsDuration);
+        self.diagnostics.extend(&odd);
+        self.cost_subtracted = true;
+    }
+}
+
+/// The cost of recording in a trace, and all that it takes to subtract it from a warp.
+pub(crate) struct Subtraction<'t> {
+    trace: &'t Trace,
+    cost: RecordCost,
+    ns_per_cycle: Option<f64>,
+}
+
+impl<'t> Subtraction<'t> {
+    /// `None` if the cost is not known. The trace may lack its warps.
+    pub(crate) fn of(trace: &'t Trace) -> Option<Self> {
+        let cost = trace.record_cost.filter(RecordCost::is_usable)?;
+        let ns_per_cycle = trace.clock_mhz.map(|mhz| 1000.0 / mhz);
+        let ns_per_cycle = ns_per_cycle.filter(|ns| ns.is_finite() && *ns > 0.0);
+        Some(Self { trace, cost, ns_per_cycle })
+    }
+
+    pub(crate) fn subtract(&self, warp: &mut Warp, odd: &mut Diagnostics) {
+        let Self { trace, cost, ns_per_cycle } = *self;
+        let emulated = trace.device.emulated;
+        let place = Some(Location { slot: Some(warp.slot), ..Location::default() });
+        let buffer = buffer_of(warp, &trace.launches, &trace.sites);
+        // The emulator's stores all take the same time.
+        let known = cost.of_buffer(buffer).or(emulated.then_some(cost));
+        let axis = known.and_then(|known| {
+            TimeCompressor::of(warp, known, buffer, ns_per_cycle, trace.timer_step_ns)
+        });
+        let Some(axis) = axis else {
+            odd.note(DiagnosticKind::CostUnknown, place);
             return;
         };
-        let emulated = self.device.emulated;
-        let ns_per_cycle = self.clock_mhz.map(|mhz| 1000.0 / mhz);
-        let ns_per_cycle = ns_per_cycle.filter(|ns| ns.is_finite() && *ns > 0.0);
-        let mut crossed = 0;
-        for warp in &mut self.warps {
-            let place = Some(Location { slot: Some(warp.slot), ..Location::default() });
-            let buffer = buffer_of(warp, &self.launches, &self.sites);
-            // The emulator's stores all take the same time.
-            let known = cost.of_buffer(buffer).or(emulated.then_some(cost));
-            let axis = known.and_then(|known| {
-                TimeCompressor::of(warp, known, buffer, ns_per_cycle, self.timer_step_ns)
-            });
-            let Some(axis) = axis else {
-                self.diagnostics.note(DiagnosticKind::CostUnknown, place);
-                continue;
-            };
-            if buffer == Buffer::Host && !emulated {
-                self.diagnostics.note(DiagnosticKind::CostOfIdleBus, place);
-            }
-            let compressed = compress(warp, &self.sites, &axis, emulated);
-            crossed += compressed.crossed;
-            if compressed.lanes_stored_at_once {
-                self.diagnostics.note(DiagnosticKind::CostIsRough, place);
-            }
+        if buffer == Buffer::Host && !emulated {
+            odd.note(DiagnosticKind::CostOfIdleBus, place);
         }
-        self.diagnostics.note_count(DiagnosticKind::CostExceedsDuration, crossed, None);
-        self.cost_subtracted = true;
+        let compressed = compress(warp, &trace.sites, &axis, emulated);
+        if compressed.lanes_stored_at_once {
+            odd.note(DiagnosticKind::CostIsRough, place);
+        }
+        odd.note_count(DiagnosticKind::CostExceedsDuration, compressed.crossed, None);
     }
 }
 

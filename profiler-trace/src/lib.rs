@@ -41,7 +41,7 @@ pub use capture::{
 pub use decode::{Decoder, StreamedTrace, WarpRecords, decode};
 pub use diagnostic::{Diagnostic, DiagnosticKind, Diagnostics, Location, Severity};
 pub use display::{markdown, printable, shortened, shortened_within};
-pub use export::{ExportOptions, GZIP_LEVEL, StackGroup, write_folded};
+pub use export::{Export, ExportOptions, GZIP_LEVEL, StackGroup};
 pub use file::FileError;
 pub use host::{ClockPair, HostCapture, HostRecord, HostSpan, HostSpanKind, HostThread, HostTrace};
 pub use model::*;

@@ -20,19 +20,17 @@ mod rows;
 mod sink;
 mod stacks;
 mod text;
-mod timeline;
 mod tree;
 mod walk;
 mod write;
 
 use std::collections::BTreeMap;
-use std::io::{self, Write};
 use std::path::Path;
 
 use crate::file::FileError;
 use crate::model::Trace;
 pub use folded::StackGroup;
-pub use write::write_folded;
+pub use write::Export;
 
 /// The level at which timelines are compressed by gzip: that of [`ExportOptions::gzip`] and of
 /// `profiler export --gzip`.
@@ -85,18 +83,6 @@ impl Trace {
         FileError::of_writing(path.as_ref(), |file| self.write_perfetto_to(file, &options))
     }
 
-    /// Writes a timeline in Perfetto's native format. The writer need not be buffered.
-    ///
-    /// Timestamps are whole nanoseconds on the trace's axis; if anything lies before its origin, all
-    /// are moved by what brings the earliest to 0. Rounding keeps order and nesting.
-    ///
-    /// # Errors
-    ///
-    /// Those of the writer.
-    pub fn write_perfetto_to(&self, writer: impl Write, options: &ExportOptions) -> io::Result<()> {
-        timeline::write_perfetto(self, writer, options)
-    }
-
     /// Writes a timeline as Chrome JSON, which Perfetto and chrome://tracing read.
     ///
     /// # Errors
@@ -105,17 +91,5 @@ impl Trace {
     pub fn write_chrome(&self, path: impl AsRef<Path>) -> Result<(), FileError> {
         let options = ExportOptions::default();
         FileError::of_writing(path.as_ref(), |file| self.write_chrome_to(file, &options))
-    }
-
-    /// Writes a timeline as Chrome JSON. The writer need not be buffered.
-    ///
-    /// Timestamps are microseconds with three decimals, on the same axis as in
-    /// [`Trace::write_perfetto_to`].
-    ///
-    /// # Errors
-    ///
-    /// Those of the writer.
-    pub fn write_chrome_to(&self, writer: impl Write, options: &ExportOptions) -> io::Result<()> {
-        timeline::write_chrome(self, writer, options)
     }
 }

@@ -2,8 +2,8 @@
 
 use profiler_test_tools::synthetic::{Keep, SyntheticModule, SyntheticWarp};
 use profiler_trace::{
-    Capture, CaptureDamage, CaptureEnd, Decoder, DiagnosticKind as Kind, ExportOptions, Location,
-    ModuleCapture, Trace, Value, decode,
+    Capture, CaptureDamage, CaptureEnd, Decoder, DiagnosticKind as Kind, Export, ExportOptions,
+    Location, ModuleCapture, Trace, Value, decode,
 };
 use profiler_wire::descriptor::{FLAG_CLAIMED, Lost};
 use profiler_wire::header::{self, COUNT_MAX, Clock, LANE_COUNT_MAX, pack_counts};

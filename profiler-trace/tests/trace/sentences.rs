@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use expect_test::expect;
 use profiler_trace::{
-    CaptureArray, CaptureDamage, CaptureError, Diagnostic, DiagnosticKind, ExportOptions,
+    CaptureArray, CaptureDamage, CaptureError, Diagnostic, DiagnosticKind, Export, ExportOptions,
     FormCosts, HostCost, RecordCost, StampCost, StampWait, StampWaits, Trace,
 };
 

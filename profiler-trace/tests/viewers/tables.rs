@@ -6,8 +6,8 @@ use std::process::Command;
 use libtest_mimic::Failed;
 use profiler_test_tools::Tool;
 use profiler_trace::{
-    Balance, CriticalPath, Diagnostics, GroupBy, HostSpanKind, LaunchTable, SiteIndex, Stats,
-    Trace, Value, Waits,
+    Balance, CriticalPath, Diagnostics, Export, GroupBy, HostSpanKind, LaunchTable, SiteIndex,
+    Stats, Trace, Value, Waits,
 };
 use profiler_wire::header::Clock;
 use serde_json::{Map, Value as Json};

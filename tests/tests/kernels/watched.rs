@@ -10,7 +10,7 @@ use back_ends::on_both_back_ends;
 use flag::Flag;
 use lane_buffers::with_lane_buffers;
 use profiler_emulator::{Emulator, LaunchConfig, LaunchError, Stop};
-use profiler_host::trace::{DiagnosticKind as Kind, ExportOptions, StackGroup, Warp};
+use profiler_host::trace::{DiagnosticKind as Kind, Export, ExportOptions, StackGroup, Warp};
 use profiler_host::{
     Backend, BackendChoice, Error, Keep, LaneBuffers, Profiler, ProfilerBuilder, Session, Slots,
     Trace, launch,

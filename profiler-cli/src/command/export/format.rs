@@ -4,7 +4,7 @@ use std::fmt;
 use std::io::Write;
 
 use clap::ValueEnum;
-use profiler_trace::{Decoder, Diagnostics};
+use profiler_trace::{Decoder, Diagnostics, Export};
 
 use super::options::Options;
 use crate::exit::Error;
@@ -125,27 +125,23 @@ impl Format {
         options: &Options,
         writer: &mut (dyn Write + Send),
     ) -> Result<(), WriteError> {
+        let trace = decoder.streamed();
         match self {
-            Self::Perfetto => _ = decoder.write_perfetto_to(writer, &options.timeline)?,
-            Self::Chrome => _ = decoder.write_chrome_to(writer, &options.timeline)?,
-            Self::Hatchet => _ = decoder.write_hatchet_to(writer)?,
-            Self::Folded => _ = decoder.write_folded_to(writer, options.stacks)?,
-            Self::EventsCsv => _ = decoder.write_events_csv_to(writer)?,
-            Self::EventsJson => _ = decoder.write_events_json_to(writer)?,
+            Self::Perfetto => trace.write_perfetto_to(writer, &options.timeline)?,
+            Self::Chrome => trace.write_chrome_to(writer, &options.timeline)?,
+            Self::Hatchet => trace.write_hatchet_to(writer)?,
+            Self::Folded => trace.write_folded_to(writer, options.stacks)?,
+            Self::EventsCsv => trace.write_events_csv_to(writer)?,
+            Self::EventsJson => trace.write_events_json_to(writer)?,
             #[cfg(feature = "parquet")]
             Self::Parquet => {
-                let trace = decoder.streamed();
                 profiler_parquet::write_parquet(&trace, writer, &Default::default())?;
             }
             #[cfg(feature = "parquet")]
             Self::Arrow => {
-                let trace = decoder.streamed();
                 profiler_parquet::write_arrow(&trace, writer, &Default::default())?;
             }
-            Self::Flamegraph => {
-                let trace = decoder.streamed();
-                profiler_report::write_flamegraph(&trace, writer)?;
-            }
+            Self::Flamegraph => profiler_report::write_flamegraph(&trace, writer)?,
         }
         Ok(())
     }
