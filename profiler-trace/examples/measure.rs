@@ -113,7 +113,7 @@ fn processor_seconds() -> io::Result<f64> {
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let steps: Vec<&str> = STEPS.iter().map(|(name, _)| *name).collect();
-    let all = || Content::ALL.into_iter().chain(Content::OF_COST);
+    let all = || Content::ALL.into_iter();
     let contents = all().map(|(name, _)| name).collect::<Vec<_>>().join("|");
     let usage = format!("usage: measure {} RECORDS [THREADS [{contents} [FILE]]]", steps.join("|"));
     let mut arguments = std::env::args().skip(1);

@@ -47,7 +47,7 @@ pub use host::{ClockPair, HostCapture, HostRecord, HostSpan, HostSpanKind, HostT
 pub use model::*;
 pub use nesting::Nesting;
 pub use progress::Progress;
-pub use record_cost::{FormCosts, HostCost, RecordCost, StampCost, StampWait, StampWaits};
+pub use record_cost::{FormCosts, RecordCost, StampCost, StampWait, StampWaits};
 pub use resources::{KernelResources, ResourceEffect};
 pub use site_table::{SiteTable, SiteTableError};
 pub use source::WarpSource;

@@ -2,7 +2,6 @@
 
 use crate::diagnostic::DiagnosticKind;
 use crate::model::{Edge, MarkIndex, SiteIndex, Time, Trace};
-use crate::record_cost::RecordCost;
 use crate::resources::ResourceEffect;
 
 impl Trace {
@@ -10,9 +9,8 @@ impl Trace {
     /// order of their start. Sites are kept apart, also where they look alike: two modules may
     /// number them differently.
     ///
-    /// Device and cost of a record are those of the first trace that says them (that of a record to
-    /// memory of the host may be another's); traces that do not go with it are merged all the same, and
-    /// noted.
+    /// Device and cost of a record are those of the first trace that says them; traces that do not go
+    /// with it are merged all the same, and noted.
     #[must_use]
     pub fn merge(traces: impl IntoIterator<Item = Self>) -> Self {
         let mut traces: Vec<Self> = traces.into_iter().collect();
@@ -20,12 +18,9 @@ impl Trace {
             return traces.pop().unwrap_or_default();
         }
         let first = &traces[0];
-        // Only sessions with kernels that record to memory of the host measure what that costs.
-        let costs = || traces.iter().filter_map(|trace| trace.record_cost);
-        let host = costs().find_map(|cost| cost.host);
         let mut merged = Self {
             device: first.device.clone(),
-            record_cost: costs().next().map(|cost| RecordCost { host, ..cost }),
+            record_cost: traces.iter().find_map(|trace| trace.record_cost),
             cost_subtracted: first.cost_subtracted,
             clock_mhz: traces.iter().find_map(|trace| trace.clock_mhz),
             ..Self::default()

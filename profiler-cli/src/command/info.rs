@@ -10,7 +10,7 @@ use profiler_trace::{
 use profiler_wire::SiteKind;
 use profiler_wire::header::Dim3;
 use profiler_wire::symbol::CALIBRATION;
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 use crate::arguments::CaptureArguments;
 use crate::console::{Console, heading};
@@ -258,10 +258,7 @@ fn record_cost(trace: &Trace) -> Vec<String> {
         if trace.cost_subtracted { "subtracted from all times" } else { "not subtracted" }
             .to_owned(),
     ];
-    let host = cost.host.iter().flat_map(|host| {
-        [("one lane, to the host", &host.one_lane), ("elected lane, to the host", &host.elected)]
-    });
-    for (who, costs) in forms(cost).into_iter().chain(host) {
+    for (who, costs) in forms(cost) {
         let [total, inside, mark] =
             [costs.total_ticks(), costs.inside_ticks(), costs.mark.total_ticks()].map(digits);
         lines.push(format!(
@@ -397,12 +394,7 @@ fn to_json(file: &FileFacts, modules: &[ModuleFacts], outline: &Outline) -> Valu
     };
     let record_cost = trace.record_cost.as_ref().map(|cost| {
         let each = |(name, forms): (&str, &FormCosts)| (name.to_owned(), costs(forms));
-        let mut members: Map<String, Value> = cost.elections().map(each).into_iter().collect();
-        if let Some(host) = &cost.host {
-            let host = host.elections().map(each).into_iter().collect();
-            members.insert("host".to_owned(), Value::Object(host));
-        }
-        Value::Object(members)
+        cost.elections().map(each).into_iter().collect::<Value>()
     });
     let diagnostics = trace.diagnostics.list.iter().map(Diagnostic::to_json);
     json!({

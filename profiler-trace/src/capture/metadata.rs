@@ -10,7 +10,7 @@ use super::lost::slots_of;
 use super::{Capture, CaptureArray, CaptureDamage, CaptureEnd, ModuleCapture, host, resources};
 use crate::json::{Member, float};
 use crate::model::DeviceInfo;
-use crate::record_cost::{FormCosts, HostCost, RecordCost, StampCost, StampWait, StampWaits};
+use crate::record_cost::{FormCosts, RecordCost, StampCost, StampWait, StampWaits};
 use crate::resources::ResourceEffect;
 use crate::site_table::SiteTable;
 
@@ -107,17 +107,9 @@ pub(super) fn decode(bytes: &[u8]) -> Result<Metadata, String> {
             .get("record_cost")?
             .option()
             .map(|cost| {
-                // Not where no kernel records there.
-                let host = cost.get("host").ok().and_then(|host| host.option()).map(|host| {
-                    Ok::<_, String>(HostCost {
-                        one_lane: decode_costs(&host.get("one_lane")?)?,
-                        elected: decode_costs(&host.get("elected")?)?,
-                    })
-                });
                 Ok::<_, String>(RecordCost {
                     one_lane: decode_costs(&cost.get("one_lane")?)?,
                     elected: decode_costs(&cost.get("elected")?)?,
-                    host: host.transpose()?,
                 })
             })
             .transpose()?,
@@ -241,4 +233,20 @@ fn decode_missing(
     let bytes: Range<u64> = missing.get("start")?.u64()?..missing.get("end")?.u64()?;
     let slots = slots_of(array, &bytes, &of.descriptor);
     Ok(CaptureDamage::Missing { module, array, bytes, slots })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Earlier versions measured it, too.
+    #[test]
+    fn what_records_to_host_memory_cost_is_skipped() {
+        let record_cost = Some(RecordCost::uniform(5.0, 20.0));
+        let capture = Capture { record_cost, ..Capture::default() };
+        let mut written: Value = serde_json::from_slice(&encode(&capture)).expect("JSON");
+        written["record_cost"]["host"] = written["record_cost"].clone();
+        let read = decode(written.to_string().as_bytes()).expect("all that is asked for is there");
+        assert_eq!(read.capture, capture);
+    }
 }

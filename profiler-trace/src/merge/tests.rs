@@ -4,7 +4,7 @@ use super::*;
 use crate::capture::Capture;
 use crate::host::{ClockPair, HostCapture, HostRecord};
 use crate::model::Value;
-use crate::record_cost::{FormCosts, HostCost};
+use crate::record_cost::RecordCost;
 use crate::synthetic::{Keep, SyntheticModule, SyntheticWarp};
 
 fn trace(name: &str, globaltimer: u64) -> Trace {
@@ -101,17 +101,11 @@ fn a_merged_clock_is_as_coarse_as_the_coarsest() {
 #[test]
 fn the_costs_are_those_of_the_first_trace_that_says_them() {
     let with_cost = |record_cost| Trace { record_cost, ..trace("k", 6_400_000) };
-    let costs = FormCosts::uniform(30.0, 70.0);
-    let host = Some(HostCost { one_lane: costs, elected: costs });
     let [first, second] = [(5.0, 20.0), (6.0, 21.0)]
         .map(|(inside_ticks, total_ticks)| RecordCost::uniform(inside_ticks, total_ticks));
     let merged = |costs: [Option<RecordCost>; 3]| Trace::merge(costs.map(with_cost)).record_cost;
     assert_eq!(merged([None; 3]), None);
     assert_eq!(merged([None, Some(first), Some(second)]), Some(first));
-    // Only a session with kernels that record to the host knows what that costs.
-    let of_both = RecordCost { host, ..second };
-    let expected = Some(RecordCost { host, ..first });
-    assert_eq!(merged([Some(first), None, Some(of_both)]), expected);
 }
 
 #[test]

@@ -11,9 +11,9 @@ use part::part_of;
 use profiler_test_tools::synthetic::{Content, Keep, SyntheticModule, SyntheticWarp, sized};
 use profiler_trace::diff::{Diff, DiffOptions, DiffSide};
 use profiler_trace::{
-    Buffer, Capture, Decoder, DiagnosticKind, Export, ExportOptions, FormCosts, GroupBy, HostCost,
-    Progress, RecordCost, StackGroup, StampCost, Stats, StatsQuery, StreamedTrace, Trace, Value,
-    Warp, WarpSource,
+    Buffer, Capture, Decoder, DiagnosticKind, Export, ExportOptions, FormCosts, GroupBy, Progress,
+    RecordCost, StackGroup, StampCost, Stats, StatsQuery, StreamedTrace, Trace, Value, Warp,
+    WarpSource,
 };
 use profiler_wire::{SiteEntry, SiteKind};
 use proptest::prelude::*;
@@ -164,10 +164,6 @@ fn require_equal_without_cost(capture: &mut Capture) {
         None,
         Some(RecordCost::uniform(5.0, 20.0)),
         Some(RecordCost { elected: uneven, ..RecordCost::uniform(400.0, 900.0) }),
-        Some(RecordCost {
-            host: Some(HostCost { one_lane: uneven, elected: uneven }),
-            ..RecordCost::uniform(5.0, 20.0)
-        }),
         Some(RecordCost::uniform(-1.0, 1.0)),
     ] {
         capture.record_cost = record_cost;
