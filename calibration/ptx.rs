@@ -13,13 +13,8 @@ pub(crate) struct Module {
     feature: Option<&'static str>,
 }
 
-pub(crate) const MODULES: [Module; 3] = [
+pub(crate) const MODULES: [Module; 2] = [
     Module { name: "calibration", file: "profiler-host/src/gpu/calibration.ptx.gz", feature: None },
-    Module {
-        name: "calibration_host",
-        file: "profiler-host/src/gpu/calibration_host.ptx.gz",
-        feature: Some("host-buffer"),
-    },
     Module { name: "runtime", file: "profiler-ptx/src/runtime.ptx", feature: Some(TEMPLATE) },
 ];
 

@@ -1,5 +1,5 @@
-//! The kernels that measure on the device in use what a record costs: those of profiler-device's feature
-//! `calibration`, as a module of their own, which profiler-host loads where a session measures that.
+//! The kernel that measures on the device in use what a record costs: that of profiler-device's feature
+//! `calibration`, as a module of its own, which profiler-host loads where a session measures that.
 #![cfg_attr(target_arch = "nvptx64", no_std)]
 #![forbid(unsafe_code)]
 

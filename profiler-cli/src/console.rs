@@ -19,8 +19,8 @@ const TICK: Duration = Duration::from_millis(100);
 
 /// Bytes of a known total, once some are read.
 const BYTES: &str = "{msg} {wide_bar} {decimal_bytes}/{decimal_total_bytes}, {eta} left";
-/// Steps of a total, once some are done; `{of}` names them.
-const STEPS: &str = "{msg} {wide_bar} {human_pos}/{human_len} {of}, {eta} left";
+/// Steps of a pass, which the prefix names, once some are done.
+const STEPS: &str = "{msg} {wide_bar} {human_pos}/{human_len} {prefix}, {eta} left";
 /// Work whose time left is unknown.
 const ELAPSED: &str = "{spinner} {msg}, {elapsed}";
 
@@ -100,29 +100,30 @@ impl Console {
 
     /// Progress of reading, in bytes, of a total if that is known.
     pub(crate) fn reading(&self, doing: &str, total: Option<u64>) -> Progress {
-        self.progress(doing, total, BYTES.to_owned(), |_| ())
+        self.progress(doing, total, BYTES, |_| ())
     }
 
-    /// Does work that counts its steps, and shows its progress. `of` names the steps.
-    pub(crate) fn work<T>(&self, doing: &str, of: &str, work: impl FnOnce() -> T) -> T {
+    /// Does work that counts its steps, and shows its progress.
+    pub(crate) fn work<T>(&self, doing: &str, work: impl FnOnce() -> T) -> T {
         let steps = Steps::default();
-        let _progress = self.steps(doing, of, &steps);
+        let _progress = self.steps(doing, &steps);
         steps.watch(work)
     }
 
     /// Does work that writes to standard output, and shows its progress as [`Console::work`] does. If the
     /// output is a terminal, the bar is gone before the first byte.
-    pub(crate) fn print<T>(&self, of: &str, work: impl FnOnce(Printed) -> T) -> T {
+    pub(crate) fn print<T>(&self, work: impl FnOnce(Printed) -> T) -> T {
         let steps = Steps::default();
-        let mut progress = Some(self.steps("writing", of, &steps));
+        let mut progress = Some(self.steps("writing", &steps));
         let until_written = if io::stdout().is_terminal() { progress.take() } else { None };
         steps.watch(|| work(Printed { stdout: io::stdout(), until_written }))
     }
 
-    /// A bar that shows the number of steps that are done.
-    fn steps(&self, doing: &str, of: &str, steps: &Steps) -> Progress {
+    /// A bar that shows the steps of the current pass that are done.
+    fn steps(&self, doing: &str, steps: &Steps) -> Progress {
         let steps = steps.clone();
-        self.progress(doing, None, STEPS.replace("{of}", of), move |bar| {
+        self.progress(doing, None, STEPS, move |bar| {
+            bar.set_prefix(steps.pass());
             let (done, expected) = (steps.done(), steps.expected());
             if expected > 0 {
                 bar.set_length(expected.max(done));
@@ -136,7 +137,7 @@ impl Console {
         &self,
         doing: &str,
         total: Option<u64>,
-        template: String,
+        template: &'static str,
         update: impl Fn(&ProgressBar) + Send + 'static,
     ) -> Progress {
         let bar = ProgressBar::with_draw_target(total, ProgressDrawTarget::hidden());
@@ -145,7 +146,7 @@ impl Console {
             update(bar);
             let total = bar.length().unwrap_or(0);
             let is_known = (1..total).contains(&bar.position());
-            bar.set_style(style(if is_known { &template } else { ELAPSED }));
+            bar.set_style(style(if is_known { template } else { ELAPSED }));
         };
         let patience = PATIENCE.saturating_sub(self.began.elapsed());
         let waiting = self.shows_progress().then(|| Waiting::start(&bar, patience, show));
@@ -256,8 +257,7 @@ mod tests {
     #[test]
     fn every_template_can_be_read() {
         for template in [BYTES, STEPS, ELAPSED] {
-            let template = template.replace("{of}", "warps");
-            assert!(ProgressStyle::with_template(&template).is_ok(), "{template}");
+            assert!(ProgressStyle::with_template(template).is_ok(), "{template}");
         }
     }
 }

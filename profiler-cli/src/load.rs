@@ -3,9 +3,7 @@
 use std::fs;
 use std::io::{self, BufReader, Read};
 
-use profiler_trace::{
-    Capture, CaptureError, Decoder, Progress, StreamedTrace, Trace,
-};
+use profiler_trace::{Capture, CaptureError, Decoder, StreamedTrace, Trace};
 
 use crate::arguments::{File, ReadingArguments};
 use crate::console::Console;
@@ -80,26 +78,13 @@ pub(crate) fn decoder(capture: &Capture, arguments: ReadingArguments) -> Decoder
 }
 
 /// Decodes all of a capture but its regions, which are decoded on demand.
-pub(crate) fn streamed<'d>(
-    decoder: &'d Decoder<'_>,
-    capture: &Capture,
-    arguments: ReadingArguments,
-    console: &Console,
-) -> StreamedTrace<'d> {
-    console.work("decoding", "warps", || {
-        Progress::plan(outline_passes(capture, arguments) * decoder.warp_count());
-        decoder.streamed()
-    })
-}
-
-/// The number of times that an outline goes through all warps: one more for the cost of recording.
-fn outline_passes(capture: &Capture, arguments: ReadingArguments) -> usize {
-    1 + usize::from(arguments.subtract_cost && capture.record_cost.is_some())
+pub(crate) fn streamed<'d>(decoder: &'d Decoder<'_>, console: &Console) -> StreamedTrace<'d> {
+    console.work("decoding", || decoder.streamed())
 }
 
 /// Decodes a capture, and drops it.
 pub(crate) fn decoded(capture: Capture, arguments: ReadingArguments, console: &Console) -> Trace {
-    console.work("decoding", "warps", || {
+    console.work("decoding", || {
         let trace = decoder(&capture, arguments).trace();
         drop(capture);
         trace
@@ -111,7 +96,7 @@ pub(crate) struct Outline {
     /// Everything else.
     pub(crate) trace: Trace,
     /// The number of regions.
-    pub(crate) regions: usize,
+    pub(crate) regions: u64,
 }
 
 /// Decodes a capture, and drops it, for commands that need no single region.
@@ -120,36 +105,9 @@ pub(crate) fn outlined(
     arguments: ReadingArguments,
     console: &Console,
 ) -> Outline {
-    console.work("decoding", "warps", || {
+    console.work("decoding", || {
         let decoder = decoder(&capture, arguments);
-        Progress::plan((1 + outline_passes(&capture, arguments)) * decoder.warp_count());
-        let counts = decoder.fold_warps(|| 0, |count, warp| *count += warp.regions().len());
-        Outline { trace: decoder.outline(), regions: counts.into_iter().sum() }
+        let trace = decoder.streamed();
+        Outline { regions: trace.region_count(), trace: trace.into_outline() }
     })
-}
-
-#[cfg(test)]
-mod tests {
-    use profiler_test_tools::synthetic::{Content, sized};
-    use profiler_trace::{Progress, RecordCost};
-
-    use super::{decoder, outline_passes};
-    use crate::arguments::ReadingArguments;
-
-    #[test]
-    fn an_outline_takes_as_many_passes_as_are_planned() {
-        let known = Some(RecordCost::uniform(5.0, 20.0));
-        for (subtract_cost, record_cost) in
-            [(false, None), (false, known), (true, None), (true, known)]
-        {
-            let mut capture = sized(20_000, Content::Mixed).expect("the sites are whole");
-            capture.record_cost = record_cost;
-            let arguments = ReadingArguments { subtract_cost, ..ReadingArguments::default() };
-            let (decoder, progress) = (decoder(&capture, arguments), Progress::default());
-            let outline = progress.watch(|| decoder.outline());
-            let passes = outline_passes(&capture, arguments);
-            assert_eq!(progress.done(), (passes * outline.warps.len()) as u64);
-            assert_eq!(passes, if outline.cost_subtracted { 2 } else { 1 });
-        }
-    }
 }

@@ -89,7 +89,7 @@ pub(crate) fn write(
 ) -> Result<(), Error> {
     match output {
         File::Standard => {
-            let written = console.print("steps", |stdout| {
+            let written = console.print(|stdout| {
                 let stdout = shown(io::stdout().is_terminal(), stdout, content);
                 let mut writer = BufWriter::with_capacity(1 << 16, stdout);
                 let result = write(&mut writer).and_then(|()| Ok(writer.flush()?));
@@ -102,7 +102,7 @@ pub(crate) fn write(
         File::Path(path) => {
             let target = Target::of(path, inputs)?;
             let name = path.display();
-            let bytes = console.work(&format!("writing {name}"), "steps", || {
+            let bytes = console.work(&format!("writing {name}"), || {
                 let mut bytes = 0;
                 target.write(|file| {
                     let is_terminal = file.is_terminal();

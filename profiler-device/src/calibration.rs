@@ -1,19 +1,15 @@
-//! The calibration kernels: they measure the cost of a record on the device in use, with the code that users'
-//! kernels record with. There is one for each buffer.
+//! The calibration kernel: it measures the cost of a record on the device in use, with the code that users'
+//! kernels record with.
 //!
-//! For the GPU each is a module of its own, which the crate `profiler-calibration` makes and profiler-host
-//! carries: with the feature `host-buffer` the one for host memory, without it the other. (In one module they
-//! come out the same.)
+//! For the GPU it is a module of its own, which the crate `profiler-calibration` makes and profiler-host
+//! carries.
 
 use core::cell::Cell;
 
 use profiler_wire::Strategy;
 use profiler_wire::header::Clock;
 use profiler_wire::site::{Buffer, STRATEGY_OF_KERNEL};
-#[cfg(any(not(target_arch = "nvptx64"), not(feature = "host-buffer")))]
 use profiler_wire::symbol::CALIBRATION;
-#[cfg(feature = "host-buffer")]
-use profiler_wire::symbol::CALIBRATION_OF_HOST;
 
 use crate::config::{BufferChoice, Config};
 use crate::hardware;
@@ -21,7 +17,7 @@ use crate::recorder::{Recorder, State};
 use crate::value::Payload;
 
 macro_rules! site {
-    ($kind:ident, $name:expr, $symbol:expr $(, $buffer:ident)?) => {
+    ($kind:ident, $name:expr, $symbol:expr) => {
         crate::__site!(
             kind = $kind,
             name = $name,
@@ -32,7 +28,6 @@ macro_rules! site {
             min_blocks = 0,
             max_registers = 0,
             names = []
-            $(, buffer = $buffer)?
         )
     };
 }
@@ -132,32 +127,6 @@ fn pause(value: &Cell<u32>) {
     value.set(hardware::work(hardware::pause(value.get())));
 }
 
-/// The body of a calibration kernel: rounds of the patterns of some elections, recorded into a buffer.
-///
-/// No function: LLVM would name registers in another way, and without the feature `host-buffer` it must see no
-/// choice.
-macro_rules! calibrate {
-    ($rounds:ident, $buffer:ident, $name:literal, $symbol:ident, [$($election:ident)*]) => {
-        let site = site!(Kernel, $name, $symbol, $buffer);
-        let config = Config {
-            enabled: true,
-            strategy: Strategy::Warp,
-            when: true,
-            clock: Clock::Cycles,
-            buffer: BufferChoice::new(Buffer::$buffer),
-            track: 0,
-        };
-        let Some(block) = State::recorded_block(config) else { return };
-        // SAFETY: the first thing that the kernel does; its function is inlined into it.
-        let state = unsafe { State::enter_block(site, config, block) };
-        let recorder = Recorder::new(&state);
-        let value = Cell::new($rounds); // See `pause`.
-        for _ in 0..$rounds {
-            $(election!($election, recorder, value);)*
-        }
-    };
-}
-
 /// The patterns of an election.
 macro_rules! election {
     (one_lane, $recorder:ident, $value:ident) => {
@@ -178,50 +147,32 @@ macro_rules! election {
     };
 }
 
-#[cfg(any(not(target_arch = "nvptx64"), not(feature = "host-buffer")))]
+/// Rounds of the patterns of both elections.
 #[inline(always)]
 fn calibrate(rounds: u32) {
-    calibrate!(
-        rounds,
-        Global,
-        "profiler calibration",
-        CALIBRATION,
-        [one_lane elected]
-    );
+    let site = site!(Kernel, "profiler calibration", CALIBRATION);
+    let config = Config {
+        enabled: true,
+        strategy: Strategy::Warp,
+        when: true,
+        clock: Clock::Cycles,
+        buffer: BufferChoice::new(Buffer::Global),
+        track: 0,
+    };
+    let Some(block) = State::recorded_block(config) else { return };
+    // SAFETY: the first thing that the kernel does; its function is inlined into it.
+    let state = unsafe { State::enter_block(site, config, block) };
+    let recorder = Recorder::new(&state);
+    let value = Cell::new(rounds); // See `pause`.
+    for _ in 0..rounds {
+        election!(one_lane, recorder, value);
+        election!(elected, recorder, value);
+    }
 }
 
-#[cfg(feature = "host-buffer")]
-#[inline(always)]
-fn calibrate_host(rounds: u32) {
-    calibrate!(
-        rounds,
-        Host,
-        "profiler calibration, buffer = host",
-        CALIBRATION_OF_HOST,
-        [one_lane elected]
-    );
-}
-
-#[cfg(any(not(target_arch = "nvptx64"), not(feature = "host-buffer")))]
 hardware::kernel! {
     /// See [`CALIBRATION`].
     fn __profiler_calibrate_v1(rounds) {
         calibrate(rounds);
     }
 }
-
-#[cfg(feature = "host-buffer")]
-hardware::kernel! {
-    /// See [`CALIBRATION_OF_HOST`].
-    fn __profiler_calibrate_host_v1(rounds) {
-        calibrate_host(rounds);
-    }
-}
-
-/// The calibration kernels that this build has, for each buffer that its kernels may have.
-#[cfg(not(target_arch = "nvptx64"))]
-pub const CALIBRATIONS: &[unsafe fn(u32)] = &[
-    __profiler_calibrate_v1,
-    #[cfg(feature = "host-buffer")]
-    __profiler_calibrate_host_v1,
-];

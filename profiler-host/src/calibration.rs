@@ -1,14 +1,13 @@
 //! What recording costs, told from the trace of the kernel that measures it
-//! ([`profiler_wire::symbol::CALIBRATION`]), and of the one for records to memory of the host
-//! ([`profiler_wire::symbol::CALIBRATION_OF_HOST`]).
+//! ([`profiler_wire::symbol::CALIBRATION`]).
 //!
-//! A kernel's outer regions hold records back to back, and as many pauses with and without records
+//! The kernel's outer regions hold records back to back, and as many pauses with and without records
 //! between them. The latter differ by what a record costs that stands apart from others; where
 //! records stand back to back, what passes between two stamps beyond that is what the second one
 //! waited for the first one's store. [`RecordCost`] says what follows from what.
 
 use profiler_trace::{
-    Buffer, FormCosts, HostCost, RecordCost, Region, StampCost, StampWait, StampWaits, Trace, Warp,
+    FormCosts, RecordCost, Region, StampCost, StampWait, StampWaits, Trace, Warp,
 };
 use profiler_wire::symbol::{
     CALIBRATION_APART, CALIBRATION_ELECTIONS, CALIBRATION_FORMS, CALIBRATION_NEST,
@@ -19,55 +18,46 @@ use profiler_wire::symbol::{
 use crate::error::debug_as_display;
 use crate::options::{Keep, LaneBuffers, Options, Slots};
 
-/// How often a calibration kernel repeats its regions: enough for a median that a few cache
+/// How often the calibration kernel repeats its regions: enough for a median that a few cache
 /// misses and interruptions do not move.
 pub(crate) const ROUNDS: u32 = 128;
 /// The same on the emulator, which has no cache and is slow.
 pub(crate) const EMULATED_ROUNDS: u32 = 32;
-/// Threads of a calibration kernel's only block.
+/// Threads of the calibration kernel's only block.
 #[cfg(feature = "cuda")]
 pub(crate) const THREADS: u32 = 32 * CALIBRATION_WARPS;
-/// Units of a record of each of [`CALIBRATION_FORMS`], in memory of the GPU and of the host.
-const UNITS_OF_FORMS: [[u32; CALIBRATION_FORMS.len()]; 2] = [[1, 2, 1, 1], [2, 3, 1, 1]];
+/// Units of a record of each of [`CALIBRATION_FORMS`].
+const UNITS_OF_FORMS: [u32; CALIBRATION_FORMS.len()] = [1, 2, 1, 1];
 /// Units of a round, all of which lane 0 stores.
-const fn units_of_round(units_of_form: [u32; CALIBRATION_FORMS.len()]) -> u32 {
-    let of_region = units_of_form[0];
+const UNITS_OF_ROUND: u32 = {
+    let of_region = UNITS_OF_FORMS[0];
     let (mut units, mut election) = (0, 0);
     while election < CALIBRATION_ELECTIONS.len() {
         // The region around pauses alone.
         units += of_region;
         let mut form = 0;
         while form < CALIBRATION_FORMS.len() {
-            units += of_region + CALIBRATION_APART * units_of_form[form];
+            units += of_region + CALIBRATION_APART * UNITS_OF_FORMS[form];
             if form < CALIBRATION_ROW_FORMS.len() {
-                units += of_region + CALIBRATION_ROW * units_of_form[form];
+                units += of_region + CALIBRATION_ROW * UNITS_OF_FORMS[form];
             }
             if form < CALIBRATION_NESTED_FORMS.len() {
-                units += of_region + CALIBRATION_NEST * units_of_form[form];
+                units += of_region + CALIBRATION_NEST * UNITS_OF_FORMS[form];
             }
             form += 1;
         }
         election += 1;
     }
     units
-}
-/// Records that a warp makes in a calibration run, by either kernel at most.
-const RECORDS: u32 = {
-    let [of_gpu, of_host] = UNITS_OF_FORMS;
-    let [of_gpu, of_host] = [units_of_round(of_gpu), units_of_round(of_host)];
-    let units = if of_host > of_gpu { of_host } else { of_gpu };
-    ROUNDS * units
 };
-/// Warps of a calibration run: of a launch of each kernel.
-const WARPS: u32 = 2 * CALIBRATION_WARPS;
 /// The options of a calibration run.
 pub(crate) fn options() -> Options {
     Options {
-        records_per_warp: RECORDS,
+        records_per_warp: ROUNDS * UNITS_OF_ROUND,
         keep: Keep::First,
         slots: Slots::Linear,
         lane_buffers: LaneBuffers::Never,
-        max_warps: Some(WARPS),
+        max_warps: Some(CALIBRATION_WARPS),
         ..Options::default()
     }
 }
@@ -99,7 +89,7 @@ pub(crate) enum CalibrationError {
 debug_as_display!(CalibrationError);
 
 /// What records cost on the device that made the trace, in ticks of its record clock, as
-/// [`RecordCost`] describes; of memory of the host, if its calibration kernel ran as well.
+/// [`RecordCost`] describes.
 ///
 /// # Errors
 ///
@@ -112,20 +102,8 @@ pub(crate) fn record_cost(trace: &Trace) -> Result<RecordCost, CalibrationError>
     if lost > 0 {
         return Err(CalibrationError::Lost(lost));
     }
-    let run = Run::new(trace, Buffer::Global);
-    let of_host = Run::new(trace, Buffer::Host);
-    let [by_one_lane, by_elected] = [0, 1].map(Election);
-    let host = || {
-        Ok::<_, CalibrationError>(HostCost {
-            one_lane: of_host.costs(by_one_lane)?,
-            elected: of_host.costs(by_elected)?,
-        })
-    };
-    Ok(RecordCost {
-        one_lane: run.costs(by_one_lane)?,
-        elected: run.costs(by_elected)?,
-        host: if of_host.warps.is_empty() { None } else { Some(host()?) },
-    })
+    let run = Run::new(trace);
+    Ok(RecordCost { one_lane: run.costs(Election(0))?, elected: run.costs(Election(1))? })
 }
 
 /// One of [`CALIBRATION_ELECTIONS`], by its place among them.
@@ -205,22 +183,16 @@ fn stamps(warp: &Warp) -> Vec<(u64, Kind)> {
     stamps
 }
 
-/// What the calibration kernel of a buffer recorded.
+/// What the calibration kernel recorded.
 struct Run<'t> {
     trace: &'t Trace,
-    buffer: Buffer,
     /// Its warps, and the stamps of each.
     warps: Vec<(&'t Warp, Vec<(u64, Kind)>)>,
 }
 
 impl<'t> Run<'t> {
-    fn new(trace: &'t Trace, buffer: Buffer) -> Self {
-        let buffer_of = |warp: &Warp| {
-            let launch = trace.launches.get(warp.launch);
-            launch.map_or(Buffer::Global, |launch| trace.site(launch.kernel).buffer)
-        };
-        let warps = trace.warps.iter().filter(|warp| buffer_of(warp) == buffer);
-        Self { trace, buffer, warps: warps.map(|warp| (warp, stamps(warp))).collect() }
+    fn new(trace: &'t Trace) -> Self {
+        Self { trace, warps: trace.warps.iter().map(|warp| (warp, stamps(warp))).collect() }
     }
 
     /// What each form costs if the lane is chosen so.
@@ -282,8 +254,7 @@ impl<'t> Run<'t> {
         for (form, shape, count) in rows.chain(nests) {
             let kinds = pattern(form, count, shape == "nest");
             let places = self.places(&format!("{} {form} {shape}", election.name()), &kinds)?;
-            // The last stamp that stored a record, what all since cost, and whether a region began by it
-            // or since.
+            // The last stamp that stored a record, what all since cost, and whether a region began since.
             let mut stored: Option<(usize, f64, bool)> = None;
             for (place, kind) in kinds.iter().enumerate() {
                 let cost = kind.cost(costs);
@@ -303,9 +274,8 @@ impl<'t> Run<'t> {
                     *begun |= *kind == Kind::Begin;
                     *apart += cost.after_ticks;
                 }
-                let is_begin = *kind == Kind::Begin;
-                if !is_begin || self.buffer == Buffer::Host {
-                    stored = Some((place, cost.after_ticks, is_begin));
+                if *kind != Kind::Begin {
+                    stored = Some((place, cost.after_ticks, false));
                 }
             }
         }

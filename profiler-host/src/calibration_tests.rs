@@ -55,8 +55,6 @@ struct Machine<T> {
     /// Where the last stamp was a begin: when, and what it costs after it.
     begun: Option<(u64, u64)>,
     election: usize,
-    /// Where records go: in memory of the host, begins are some.
-    buffer: Buffer,
 }
 
 /// Places in [`CALIBRATION_FORMS`].
@@ -88,7 +86,7 @@ impl<T: Fn(usize, usize) -> Ticks> Machine<T> {
             (false, true) => self.held.end,
             (false, false) => self.held.record,
         };
-        let stores = !is_begin || self.buffer == Buffer::Host;
+        let stores = !is_begin;
         let apart = apart + before;
         self.now = (self.now + before).max(at + apart + held);
         if let Some((at, after)) = self.begun {
@@ -96,7 +94,7 @@ impl<T: Fn(usize, usize) -> Ticks> Machine<T> {
         }
         self.begun = (!stores).then_some((self.now, after));
         let time = Time { ticks: self.now, ns: self.now as f64 };
-        self.stored = if stores { (self.now, after, is_begin) } else { (at, apart + after, true) };
+        self.stored = if stores { (self.now, after, false) } else { (at, apart + after, true) };
         self.now += after;
         time
     }
@@ -179,22 +177,9 @@ impl<T: Fn(usize, usize) -> Ticks> Machine<T> {
 /// A run in which the records of election `e` and form `f` take what `ticks(e, f)` says.
 fn trace(rounds: u32, held: Held, ticks: impl Fn(usize, usize) -> Ticks) -> Trace {
     let mut trace = Trace::default();
-    run(&mut trace, Buffer::Global, rounds, held, ticks);
-    trace
-}
-
-/// Adds a launch of the kernel of a buffer.
-fn run(
-    trace: &mut Trace,
-    buffer: Buffer,
-    rounds: u32,
-    held: Held,
-    ticks: impl Fn(usize, usize) -> Ticks,
-) {
-    let kernel = index_of(trace, SiteKind::Kernel, format!("{buffer:?}"));
-    trace.sites[kernel.0 as usize].buffer = buffer;
+    let kernel = index_of(&mut trace, SiteKind::Kernel, "kernel".to_owned());
     let warp = Warp {
-        launch: trace.launches.len(),
+        launch: 0,
         slot: 0,
         block: [0; 3],
         warp: 0,
@@ -212,7 +197,7 @@ fn run(
         lost: 0,
     };
     let mut machine = Machine {
-        trace: std::mem::take(trace),
+        trace,
         warp,
         now: 1000,
         ticks,
@@ -220,26 +205,24 @@ fn run(
         stored: (0, 0, false),
         begun: None,
         election: 0,
-        buffer,
     };
     for _ in 0..rounds {
         machine.round();
     }
-    let Machine { trace: ran, mut warp, .. } = machine;
-    *trace = ran;
+    let Machine { mut trace, mut warp, .. } = machine;
     warp.recorded = (warp.regions.len() + warp.marks.len()) as u64;
-    let index = trace.warps.len();
     trace.launches.push(Launch {
         kernel,
-        grid_id: index as u64,
+        grid_id: 0,
         replay: 0,
         grid_dim: [1; 3],
         block_dim: [32, 1, 1],
-        warps: index..index + 1,
+        warps: 0..1,
         start_ns: 0.0,
         end_ns: 0.0,
     });
     trace.warps.push(warp);
+    trace
 }
 
 fn index_of(trace: &mut Trace, kind: SiteKind, name: String) -> SiteIndex {
@@ -268,12 +251,8 @@ fn close(cost: StampCost, before: u64, after: u64) {
 
 /// Of a machine that holds up stamps for just so long, the waits are that long.
 fn check(cost: &RecordCost, held: Held) {
-    check_each(&[cost.one_lane, cost.elected], held, distinct);
-}
-
-fn check_each(costs: &[FormCosts], held: Held, ticks: impl Fn(usize, usize) -> Ticks) {
-    for (e, costs) in costs.iter().enumerate() {
-        let of = |f| ticks(e, f);
+    for (e, (_, costs)) in cost.elections().into_iter().enumerate() {
+        let of = |f| distinct(e, f);
         close(costs.region_begin, of(0).before, of(0).inside);
         close(costs.region_end, 0, of(0).after);
         close(costs.value, 0, of(VALUE).after - of(0).after);
@@ -295,29 +274,6 @@ fn costs_are_told_from_pauses_and_waits_from_rows_and_nests() {
     check(&record_cost(&trace(3, HELD, distinct)).expect("a whole calibration run"), HELD);
     let none = Held { nested: 0, begin: 0, end: 0, record: 0 };
     check(&record_cost(&trace(3, none, distinct)).expect("a whole calibration run"), none);
-}
-
-#[test]
-fn records_to_the_host_are_told_apart_from_others() {
-    // A begin takes as long as an end there.
-    let of_host = |e: usize, f: usize| {
-        let Ticks { before, inside, after } = distinct(e, f);
-        Ticks { before: before + 4, inside: inside + 17, after: after + 5 }
-    };
-    let held = Held { nested: 0, begin: 9, end: 14, record: 22 };
-    let mut both = trace(3, HELD, distinct);
-    run(&mut both, Buffer::Host, 3, held, of_host);
-    let cost = record_cost(&both).expect("two whole calibration runs");
-    check(&cost, HELD);
-    let host = cost.host.expect("it ran");
-    check_each(&[host.one_lane, host.elected], held, of_host);
-    assert_eq!(RecordCost { host: None, ..cost }, {
-        record_cost(&trace(3, HELD, distinct)).expect("a whole calibration run")
-    });
-    // Where a part of it is missing, so is the whole.
-    both.warps[1].anchors.clear();
-    let missing = CalibrationError::NoRegion("one-lane anchor apart".to_owned());
-    assert_eq!(record_cost(&both), Err(missing));
 }
 
 #[test]
@@ -387,17 +343,9 @@ fn open_regions_are_left_out() {
 }
 
 #[test]
-fn a_round_of_either_kernel_fits_its_buffer() {
+fn a_round_fits_its_buffer() {
     // By what symbol.rs says of the kernel: regions take 1 + 2, 1 + 3 and 1 + 4 units apart, in a row
     // and in a nest, with values 1 + 4, 1 + 6 and 1 + 8; marks 1 + 2 and 1 + 3; anchors 1 + 2.
     let (regions, marks, anchors) = (12 + 21, 7, 3);
-    let units = 2 * (1 + regions + marks + anchors);
-    let [of_gpu, of_host] = UNITS_OF_FORMS;
-    assert_eq!(units_of_round(of_gpu), units);
-    // For the host, regions take 2 + 4, 2 + 6 and 2 + 8, with values 2 + 6, 2 + 9 and 2 + 12; marks 2 + 2
-    // and 2 + 3, anchors 2 + 2.
-    let (regions, marks, anchors) = (24 + 33, 9, 4);
-    let units_of_host = 2 * (2 + regions + marks + anchors);
-    assert_eq!(units_of_round(of_host), units_of_host);
-    assert_eq!(RECORDS, ROUNDS * units.max(units_of_host));
+    assert_eq!(UNITS_OF_ROUND, 2 * (1 + regions + marks + anchors));
 }

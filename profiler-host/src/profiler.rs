@@ -210,9 +210,8 @@ impl ProfilerBuilder {
         self
     }
 
-    /// Measures the cost of a record when a session begins, on its device, and stores it in the trace. If a
-    /// kernel of the module records to host memory, it measures that too. On a GPU a module of the
-    /// profiler's own does this; the driver compiles it once.
+    /// Measures the cost of a record when a session begins, on its device, and stores it in the trace. On a
+    /// GPU a module of the profiler's own does this; the driver compiles it once.
     #[must_use]
     pub fn measure_record_cost(mut self) -> Self {
         self.given.push("measure_record_cost");

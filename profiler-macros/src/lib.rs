@@ -180,8 +180,8 @@ mod tests;
 ///
 /// It is for kernels that fail or never end. It needs the feature `host-buffer` of profiler-device; without
 /// the feature, other kernels pay nothing for it. A record crosses the bus to the host, and a region is two
-/// records. The cost that can be subtracted from times is that of an idle bus; a full bus holds up stores for
-/// longer. If one kernel of a module asks for it, the records of the module's other kernels are in host
+/// records. What that costs depends on what else is on the bus, so that it cannot be subtracted from times. If one
+/// kernel of a module asks for it, the records of the module's other kernels are in host
 /// memory, too, in their own form. A warp that has not left has read both clocks only once: give
 /// `clock = globaltimer` as well, or [`profile_anchor!`] with `every`, so that nanoseconds are right.
 ///

@@ -17,15 +17,6 @@ use crate::error::{Dangling, WriteError};
 use crate::names::{Kind, Names, clock_key};
 use crate::nesting::{Nesting, PathKey, Paths, Within};
 
-/// What it takes to go through a warp for its paths, in sixteenths of what its rows take.
-const FOR_PATHS: u64 = 2;
-
-/// Says how many steps both ways through so many warps are: for their paths, and for their rows.
-pub(crate) fn expect(warps: usize) {
-    Progress::weighing(FOR_PATHS, || Progress::expect(warps));
-    Progress::expect(warps);
-}
-
 /// Makes record batches of the rows of a trace.
 pub(crate) struct Batches<'a> {
     trace: &'a Trace,
@@ -134,7 +125,7 @@ impl<'a> Batches<'a> {
             rows = region_row(rows, warp.regions.len()) + warp.marks.len() as u64;
             Ok(())
         };
-        Progress::weighing(FOR_PATHS, || each_warp(source, survey))?;
+        each_warp("warps surveyed", source, survey)?;
         first_rows.push(rows);
         let columns = columns::all();
         Ok(Self {
@@ -163,7 +154,7 @@ impl<'a> Batches<'a> {
         rows: usize,
         mut take: impl FnMut(&RecordBatch) -> Result<(), WriteError>,
     ) -> Result<(), WriteError> {
-        each_warp(source, |index, warp| {
+        each_warp("warps written", source, |index, warp| {
             self.warp(index, warp, &mut |batches, row| {
                 batches.push(warp, row);
                 if batches.gathered == rows {
@@ -340,14 +331,13 @@ fn of_region(warp: &Warp, region: &Region, event: u64, parent: Within, path: Pat
 
 /// Goes through the warps, each with its index and its regions.
 fn each_warp(
+    pass: &'static str,
     source: &impl WarpSource,
     mut visit: impl FnMut(usize, &Warp) -> Result<(), WriteError>,
 ) -> Result<(), WriteError> {
-    (0..source.outline().warps.len()).try_for_each(|index| {
-        visit(index, &source.warp(index))?;
-        Progress::step();
-        Ok(())
-    })
+    let warps = source.outline().warps.len();
+    Progress::expect(pass, warps);
+    Progress::each(0..warps).try_for_each(|index| visit(index, &source.warp(index)))
 }
 
 /// The launch of a warp, all of whose indices lead somewhere.

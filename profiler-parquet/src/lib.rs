@@ -128,7 +128,6 @@ pub fn write_parquet(
     writer: impl Write + Send,
     options: &ParquetOptions,
 ) -> Result<Summary, WriteError> {
-    batches::expect(trace.outline().warps.len());
     writer::parquet(trace, writer, options)
 }
 
@@ -145,6 +144,5 @@ pub fn write_arrow(
     writer: impl Write,
     options: &ArrowOptions,
 ) -> Result<Summary, WriteError> {
-    batches::expect(trace.outline().warps.len());
     writer::arrow(trace, writer, options)
 }

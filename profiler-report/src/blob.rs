@@ -23,23 +23,18 @@ pub(crate) fn push_signed(bytes: &mut Vec<u8>, number: i64) {
     push(bytes, (number.wrapping_shl(1) ^ (number >> 63)).cast_unsigned());
 }
 
-/// Bytes between two steps of progress, or more.
+/// Bytes of a step of progress, or fewer.
 const PIECE_BYTES: usize = 1 << 16;
 
-/// Writes a script element with the parts, one after the other, as zlib in base64. It counts so many steps.
-pub(crate) fn write(
-    writer: &mut impl Write,
-    id: &str,
-    parts: &[&[u8]],
-    steps: usize,
-) -> io::Result<()> {
+/// Writes a script element with the parts, one after the other, as zlib in base64.
+pub(crate) fn write(writer: &mut impl Write, id: &str, parts: &[&[u8]]) -> io::Result<()> {
     write!(writer, "<script type=\"application/zlib+base64\" id=\"{id}\">")?;
     let text = EncoderWriter::new(&mut *writer, &STANDARD);
     let mut encoder = ZlibEncoder::new(text, Compression::default());
-    let mut steps = Progress::spread(steps, parts.iter().map(|part| part.len()).sum());
-    for piece in parts.iter().flat_map(|part| part.chunks(PIECE_BYTES)) {
+    let pieces: Vec<&[u8]> = parts.iter().flat_map(|part| part.chunks(PIECE_BYTES)).collect();
+    Progress::expect("blocks of 64 KiB compressed", pieces.len());
+    for piece in Progress::each(pieces) {
         encoder.write_all(piece)?;
-        steps(piece.len());
     }
     encoder.finish()?.finish()?;
     writeln!(writer, "</script>")

@@ -265,6 +265,7 @@ pub(crate) fn collect(source: &impl WarpSource, rows: &Rows, axis: Axis) -> Coll
     let mut candidates = Candidates::new(sms.len());
     let mut order: Vec<usize> = (0..trace.warps.len()).collect();
     order.sort_by_key(|&warp| trace.warps[warp].sm);
+    Progress::expect("warps gathered", order.len());
     for of_sm in order.chunk_by(|&left, &right| trace.warps[left].sm == trace.warps[right].sm) {
         let sm = sms.binary_search(&trace.warps[of_sm[0]].sm).unwrap_or(0);
         for &at in Progress::each(of_sm) {

@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 
 use inferno::flamegraph::{Options, from_lines};
-use profiler_trace::{StackGroup, WarpSource, write_folded};
+use profiler_trace::{Export, StackGroup, WarpSource};
 
 use crate::text::legible;
 
@@ -12,7 +12,7 @@ use crate::text::legible;
 /// streamed. The writer need not be buffered.
 ///
 /// The frames and their self times are those of
-/// [`Trace::write_folded_to`](profiler_trace::Trace::write_folded_to), which covers regions that cross,
+/// [`Export::write_folded_to`], which covers regions that cross,
 /// have no end, or were recorded by other lanes. Frames with less than a
 /// ten-thousandth of all time are left out.
 ///
@@ -25,7 +25,7 @@ use crate::text::legible;
 /// more nanoseconds than 64 bits hold.
 pub fn write_flamegraph(trace: &impl WarpSource, writer: impl Write) -> io::Result<()> {
     let mut folded = Vec::new();
-    write_folded(trace, &mut folded, StackGroup::Kernel)?;
+    trace.write_folded_to(&mut folded, StackGroup::Kernel)?;
     let folded = legible(&String::from_utf8_lossy(&folded));
     let mut options = Options::default();
     options.title = legible(&crate::page::kernels(trace.outline()));

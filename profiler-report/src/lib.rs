@@ -20,7 +20,6 @@ mod nesting;
 mod overview;
 mod page;
 mod rows;
-mod steps;
 mod tables;
 mod text;
 

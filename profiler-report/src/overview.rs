@@ -32,7 +32,9 @@ impl Extent {
     pub(crate) fn of(source: &impl WarpSource) -> Self {
         let mut ends: Option<(f64, f64)> = None;
         let mut regions = 0;
-        for index in Progress::each(0..source.outline().warps.len()) {
+        let warps = source.outline().warps.len();
+        Progress::expect("warps measured", warps);
+        for index in Progress::each(0..warps) {
             let warp = source.warp(index);
             let first = warp.regions.first().map_or(warp.entry.ns, |region| region.start.ns);
             let (start, end) = (finite(warp.entry.ns).min(finite(first)), finite(warp.last_ns()));

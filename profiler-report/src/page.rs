@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 use std::io::{self, BufWriter, Write};
 
-use profiler_trace::{Progress, Severity, SiteIndex, Trace, WarpSource};
+use profiler_trace::{Severity, SiteIndex, Trace, WarpSource};
 use serde_json::{Value, json};
 
 use crate::collect::{Collected, MAX_SMS, collect};
@@ -13,7 +13,7 @@ use crate::launches::{self, LaunchFacts};
 use crate::overview::{Axis, Extent, FINE_BINS, FINE_PER_COARSE, MAX_CODES};
 use crate::rows::Rows;
 use crate::text::{count, duration, escape, percent, script_json, things};
-use crate::{ReportOptions, blob, steps, tables};
+use crate::{ReportOptions, blob, tables};
 
 const STYLE: &str = include_str!("../assets/report.css");
 /// In the order in which they run.
@@ -67,8 +67,6 @@ pub(crate) fn write(
     options: &ReportOptions,
 ) -> io::Result<()> {
     let trace = source.outline();
-    let packing = steps::of_detail(trace, options.detail_bytes);
-    Progress::plan(steps::of_warps(trace) + packing);
     let Extent { axis: whole, regions } = Extent::of(source);
     let axis = whole.within(options.window.as_ref()).ok_or_else(|| {
         let window = options.window.clone().unwrap_or_default();
@@ -82,8 +80,7 @@ pub(crate) fn write(
         )
     })?;
     let rows = Rows::new(source);
-    let mut collected =
-        Progress::weighing(steps::COLLECT_SIXTEENTHS, || collect(source, &rows, axis));
+    let mut collected = collect(source, &rows, axis);
     let candidates = std::mem::take(&mut collected.candidates);
     let detail = detail::pack(source, &rows, axis, candidates, options.detail_bytes);
     let host = Host::new(trace, whole, axis, options.window.as_ref());
@@ -153,7 +150,7 @@ pub(crate) fn write(
 
     let data = data(trace, &rows, &collected, (&detail, &host), &facts);
     writeln!(out, "<script type=\"application/json\" id=\"data\">{}</script>", script_json(&data))?;
-    blobs(out, &collected, &detail, packing)?;
+    blobs(out, &collected, &detail)?;
     for script in SCRIPTS {
         write!(out, "<script>\n{script}</script>\n")?;
     }
@@ -418,17 +415,12 @@ fn data(
     })
 }
 
-/// Writes the compressed parts. The regions, which take nearly all of that time, count so many steps.
-fn blobs(
-    out: &mut impl Write,
-    collected: &Collected,
-    detail: &Detail,
-    steps: usize,
-) -> io::Result<()> {
+/// Writes the compressed parts.
+fn blobs(out: &mut impl Write, collected: &Collected, detail: &Detail) -> io::Result<()> {
     let overview = &collected.overview;
     let (coarse, fine) = (overview.coarse.shades(), overview.fine.shades());
     let codes = [&overview.coarse.codes, &overview.fine.codes];
-    blob::write(out, "overview", &[codes[0], &coarse, codes[1], &fine], 0)?;
+    blob::write(out, "overview", &[codes[0], &coarse, codes[1], &fine])?;
     let mut cells = Vec::new();
     for map in &collected.maps {
         for map in [&map.by_sm, &map.by_warp] {
@@ -437,7 +429,7 @@ fn blobs(
             cells.extend(map.totals.iter().flat_map(|total| (*total as f32).to_le_bytes()));
         }
     }
-    blob::write(out, "cells", &[&cells], 0)?;
+    blob::write(out, "cells", &[&cells])?;
     let parts = [&detail.launches, &detail.warps, &detail.strips, &detail.items];
-    blob::write(out, "detail", &parts.map(Vec::as_slice), steps)
+    blob::write(out, "detail", &parts.map(Vec::as_slice))
 }

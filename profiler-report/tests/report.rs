@@ -8,7 +8,8 @@ use std::io::{self, Write};
 use profiler_report::{ReportOptions, write_flamegraph, write_html};
 use profiler_test_tools::synthetic::{Content, Keep, SyntheticModule, SyntheticWarp, sized};
 use profiler_trace::{
-    Decoder, HostSpan, HostSpanKind, Progress, RecordCost, StackGroup, Trace, WarpSource, decode,
+    Decoder, Export, HostSpan, HostSpanKind, Progress, RecordCost, StackGroup, Trace, WarpSource,
+    decode,
 };
 use profiler_wire::SiteKind;
 
@@ -188,8 +189,8 @@ fn more_sms_and_launches_than_a_page_shows_are_counted() {
     assert!(text.contains("The 100 longest of 1\u{202f}500 launches."));
 }
 
-/// Requires that a page that is written while a capture is decoded is that of its trace, and that both
-/// take as many steps as they said.
+/// Requires that a page that is written while a capture is decoded is that of its trace, and that it
+/// takes as many steps as it said.
 fn require_equal_pages(decoder: &Decoder<'_>, trace: &Trace) {
     let all = ReportOptions::default();
     let launch = &trace.launches[0];
@@ -202,7 +203,8 @@ fn require_equal_pages(decoder: &Decoder<'_>, trace: &Trace) {
         let (streamed, progress) = (decoder.streamed(), Progress::default());
         let streamed = progress.watch(|| page(&streamed, &options));
         assert!(streamed == page(trace, &options));
-        assert!(progress.done() > 0 && progress.done() == progress.expected());
+        assert_eq!(progress.pass(), "blocks of 64 KiB compressed");
+        assert_eq!(progress.done(), progress.expected());
     }
 }
 

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use profiler_wire::Strategy;
 use profiler_wire::header::Clock;
 
-use crate::diagnostic::{DiagnosticKind, Location};
+use crate::diagnostic::{DiagnosticKind, Diagnostics, Location};
 use crate::model::{Buffer, Launch, Region, Site, SiteIndex, Time, Trace, Warp};
 use crate::record_cost::{FormCosts, RecordCost, StampCost};
 
@@ -26,11 +26,11 @@ impl Trace {
     /// extent. So ask the trace as it was recorded about times between warps: [`Trace::balance`],
     /// [`Trace::released_waits`], [`Trace::waits`] and [`Trace::critical_path`].
     ///
-    /// With `buffer = host` the cost on an idle bus is subtracted, which
-    /// [`DiagnosticKind::CostOfIdleBus`] says. If the cost is not known, nothing is subtracted, and
-    /// [`DiagnosticKind::CostUnknown`] counts it. Times never cross: if less time passed than
-    /// recording costs, they fall together, and [`DiagnosticKind::CostExceedsDuration`] counts it.
-    /// A second call does nothing.
+    /// The cost is not known of warps that record to host memory (`buffer = host`), where it depends on
+    /// what else is on the bus, and by `%globaltimer`, whose steps are longer than a record takes. Nothing
+    /// is subtracted from those, and [`DiagnosticKind::CostUnknown`] counts them. Times never cross: if
+    /// less time passed than recording costs, they fall together, and
+    /// [`DiagnosticKind::CostExceedsDuration`] counts it. A second call does nothing.
     pub fn subtract_record_cost(&mut self) {
         self.note_crowded_warps();
         self.subtract_from_each_warp();
@@ -70,37 +70,61 @@ impl Trace {
         if self.cost_subtracted {
             return;
         }
-        let Some(cost) = self.record_cost.filter(RecordCost::is_usable) else {
-            self.diagnostics.note(DiagnosticKind::CostUnknown, None);
-            return;
-        };
-        let emulated = self.device.emulated;
-        let ns_per_cycle = self.clock_mhz.map(|mhz| 1000.0 / mhz);
-        let ns_per_cycle = ns_per_cycle.filter(|ns| ns.is_finite() && *ns > 0.0);
-        let mut crossed = 0;
-        for warp in &mut self.warps {
-            let place = Some(Location { slot: Some(warp.slot), ..Location::default() });
-            let buffer = buffer_of(warp, &self.launches, &self.sites);
-            // The emulator's stores all take the same time.
-            let known = cost.of_buffer(buffer).or(emulated.then_some(cost));
-            let axis = known.and_then(|known| {
-                TimeCompressor::of(warp, known, buffer, ns_per_cycle, self.timer_step_ns)
-            });
-            let Some(axis) = axis else {
-                self.diagnostics.note(DiagnosticKind::CostUnknown, place);
-                continue;
-            };
-            if buffer == Buffer::Host && !emulated {
-                self.diagnostics.note(DiagnosticKind::CostOfIdleBus, place);
-            }
-            let compressed = compress(warp, &self.sites, &axis, emulated);
-            crossed += compressed.crossed;
-            if compressed.lanes_stored_at_once {
-                self.diagnostics.note(DiagnosticKind::CostIsRough, place);
-            }
+        let mut warps = std::mem::take(&mut self.warps);
+        let mut odd = Diagnostics::default();
+        let cost = Subtraction::of(self);
+        if let Some(cost) = &cost {
+            warps.iter_mut().for_each(|warp| cost.subtract(warp, &mut odd));
         }
-        self.diagnostics.note_count(DiagnosticKind::CostExceedsDuration, crossed, None);
+        let is_known = cost.is_some();
+        self.warps = warps;
+        if is_known {
+            self.end_subtraction(odd);
+        } else {
+            self.diagnostics.note(DiagnosticKind::CostUnknown, None);
+        }
+    }
+
+    /// Adds what was odd while the cost was subtracted from all warps.
+    pub(crate) fn end_subtraction(&mut self, mut odd: Diagnostics) {
+        odd.list.sort_by_key(|odd| odd.kind == DiagnosticKind::CostExceedsDuration);
+        self.diagnostics.extend(&odd);
         self.cost_subtracted = true;
+    }
+}
+
+/// The cost of recording in a trace, and all that it takes to subtract it from a warp.
+pub(crate) struct Subtraction<'t> {
+    trace: &'t Trace,
+    cost: RecordCost,
+    ns_per_cycle: Option<f64>,
+}
+
+impl<'t> Subtraction<'t> {
+    /// `None` if the cost is not known. The trace may lack its warps.
+    pub(crate) fn of(trace: &'t Trace) -> Option<Self> {
+        let cost = trace.record_cost.filter(RecordCost::is_usable)?;
+        let ns_per_cycle = trace.clock_mhz.map(|mhz| 1000.0 / mhz);
+        let ns_per_cycle = ns_per_cycle.filter(|ns| ns.is_finite() && *ns > 0.0);
+        Some(Self { trace, cost, ns_per_cycle })
+    }
+
+    pub(crate) fn subtract(&self, warp: &mut Warp, odd: &mut Diagnostics) {
+        let Self { trace, cost, ns_per_cycle } = *self;
+        let emulated = trace.device.emulated;
+        let place = Some(Location { slot: Some(warp.slot), ..Location::default() });
+        // The emulator's stores all take the same time.
+        let is_hosted = !emulated && buffer_of(warp, &trace.launches, &trace.sites) == Buffer::Host;
+        if is_hosted || warp.clock != Clock::Cycles {
+            odd.note(DiagnosticKind::CostUnknown, place);
+            return;
+        }
+        let axis = TimeCompressor::of(warp, cost, ns_per_cycle);
+        let compressed = compress(warp, &trace.sites, &axis, emulated);
+        if compressed.lanes_stored_at_once {
+            odd.note(DiagnosticKind::CostIsRough, place);
+        }
+        odd.note_count(DiagnosticKind::CostExceedsDuration, compressed.crossed, None);
     }
 }
 
@@ -126,7 +150,7 @@ fn compress(warp: &mut Warp, sites: &[Site], axis: &TimeCompressor, emulated: bo
     let moments = moments(warp, emulated);
     for moments in moments.chunk_by(|left, right| left.axis == right.axis) {
         let mut axis = axis.clone();
-        let (stamps, of_moments) = stamps(moments, warp, sites, axis.buffer, &mut compressed);
+        let (stamps, of_moments) = stamps(moments, warp, sites, &mut compressed);
         let moved: Vec<Time> = stamps.iter().map(|stamp| axis.stamp(stamp)).collect();
         compressed.crossed += axis.crossed;
         for (moment, &stamp) in moments.iter().zip(&of_moments) {
@@ -261,7 +285,6 @@ fn stamps(
     moments: &[Moment],
     warp: &Warp,
     sites: &[Site],
-    buffer: Buffer,
     compressed: &mut Compressed,
 ) -> (Vec<Stamp>, Vec<usize>) {
     let strategy_at = |site: SiteIndex| {
@@ -307,7 +330,7 @@ fn stamps(
         if index == stamps.len() {
             stamps.push(Stamp { time, stamped, strategy });
         } else {
-            compressed.lanes_stored_at_once |= buffer == Buffer::Host || !stamps[index].is_begin();
+            compressed.lanes_stored_at_once |= !stamps[index].is_begin();
         }
         of_moments.push(index);
     }
@@ -321,7 +344,7 @@ struct Holder {
     passed: f64,
     /// Its cost after it and the costs of all stamps since, each for itself.
     apart: f64,
-    /// Whether a region began by it or since.
+    /// Whether a region began since.
     begun: bool,
 }
 
@@ -329,23 +352,14 @@ struct Holder {
 /// warp's entry.
 #[derive(Clone)]
 struct TimeCompressor {
-    /// In cycles.
     cost: RecordCost,
-    ticks_per_cycle: f64,
-    buffer: Buffer,
     entry: Time,
     ns_per_tick: f64,
-    /// How far apart two readings of the clock may be that were taken at one time.
-    step: f64,
     /// The time of the last stamp, and the time that it moved to.
     read: f64,
     at: f64,
     /// The cost of the last stamp after it.
     after: f64,
-    /// Cost that is still to be cut, because the clock's step hid it.
-    owed: f64,
-    /// The last stamp.
-    previous: Option<Stamped>,
     /// The last stamp that stored a record, and the last begin since.
     stored: Option<Holder>,
     begun: Option<Holder>,
@@ -354,44 +368,31 @@ struct TimeCompressor {
 }
 
 impl TimeCompressor {
-    /// `None` if the cost, which is known in cycles, is not known in the units of the warp's clock.
-    fn of(
-        warp: &Warp,
-        cost: RecordCost,
-        buffer: Buffer,
-        ns_per_cycle: Option<f64>,
-        timer_step_ns: f64,
-    ) -> Option<Self> {
+    fn of(warp: &Warp, cost: RecordCost, ns_per_cycle: Option<f64>) -> Self {
         let entry = warp.entry;
-        let (ticks_per_cycle, ns_per_tick, step) = match (warp.clock, warp.exit) {
-            (Clock::GlobalTimer, _) => (ns_per_cycle?, 1.0, timer_step_ns),
-            (Clock::Cycles, Some(exit)) if exit.ticks > entry.ticks && exit.ns > entry.ns => {
-                (1.0, (exit.ns - entry.ns) / (exit.ticks - entry.ticks) as f64, 0.0)
+        let ns_per_tick = match warp.exit {
+            Some(exit) if exit.ticks > entry.ticks && exit.ns > entry.ns => {
+                (exit.ns - entry.ns) / (exit.ticks - entry.ticks) as f64
             }
-            (Clock::Cycles, _) => (1.0, ns_per_cycle.unwrap_or(1.0), 0.0),
+            _ => ns_per_cycle.unwrap_or(1.0),
         };
-        Some(Self {
+        Self {
             cost,
-            ticks_per_cycle,
-            buffer,
             entry,
             ns_per_tick,
-            step,
             read: 0.0,
             at: 0.0,
             after: 0.0,
-            owed: 0.0,
-            previous: None,
             stored: None,
             begun: None,
             last: None,
             crossed: 0,
-        })
+        }
     }
 
     /// Cuts out what a stamp cost, and moves it.
     fn stamp(&mut self, stamp: &Stamp) -> Time {
-        let cost = stamp.cost(self.cost.of(stamp.strategy)).scaled(self.ticks_per_cycle);
+        let cost = stamp.cost(self.cost.of(stamp.strategy));
         let apart = self.after + cost.before_ticks;
         let read = self.since_entry(stamp.time);
         let gap = read - self.read;
@@ -399,12 +400,10 @@ impl TimeCompressor {
             holder.passed += gap;
             holder.apart += cost.before_ticks;
         }
-        // Half a tick is rounding, and each of two readings may be a step off.
-        self.crossed += u64::from(apart - gap > (2.0 * self.step).max(0.5));
+        // Half a tick is rounding.
+        self.crossed += u64::from(apart - gap > 0.5);
         if !self.is_held_up(stamp) {
-            let cut = apart + self.owed;
-            self.at += (gap - cut).max(0.0);
-            self.owed = (cut - gap).clamp(0.0, self.step);
+            self.at += (gap - apart).max(0.0);
         }
         (self.read, self.after) = (read, cost.after_ticks);
         self.hold(stamp, cost.after_ticks);
@@ -414,15 +413,6 @@ impl TimeCompressor {
     /// Whether a stamp may have come right after the last one, and have waited for a record: then
     /// both move to one place.
     fn is_held_up(&self, stamp: &Stamp) -> bool {
-        // The steps of a timer hide where work was done. In nests it seldom is.
-        let is_nest = matches!(
-            (self.previous, stamp.stamped),
-            (Some(Stamped::Start(_)), Stamped::Start(_))
-                | (Some(Stamped::End(..)), Stamped::End(..))
-        );
-        if self.step > 0.0 && !is_nest {
-            return false;
-        }
         let waits = &self.cost.of(stamp.strategy).waits;
         let wait_for = |stored: Holder| match (stamp.is_begin(), stored.begun) {
             (true, _) => waits.begin,
@@ -432,18 +422,14 @@ impl TimeCompressor {
         let stored = self.stored.map(|stored| (stored, wait_for(stored)));
         let begun = self.begun.map(|begun| (begun, waits.nested));
         [stored, begun].into_iter().flatten().any(|(holder, wait)| {
-            let beyond_apart = holder.passed - holder.apart - self.step;
-            wait.scaled(self.ticks_per_cycle)
-                .reach_ticks(self.buffer)
-                .is_some_and(|reach| beyond_apart <= reach)
+            wait.reach_ticks().is_some_and(|reach| holder.passed - holder.apart <= reach)
         })
     }
 
     /// Keeps a stamp as one that may hold up others.
     fn hold(&mut self, stamp: &Stamp, after: f64) {
-        self.previous = Some(stamp.stamped);
-        let holder = Some(Holder { passed: 0.0, apart: after, begun: stamp.is_begin() });
-        if stamp.is_begin() && self.buffer == Buffer::Global {
+        let holder = Some(Holder { passed: 0.0, apart: after, begun: false });
+        if stamp.is_begin() {
             if let Some(stored) = &mut self.stored {
                 stored.begun = true;
                 stored.apart += after;
@@ -457,7 +443,7 @@ impl TimeCompressor {
     /// Moves the warp's exit.
     fn exit(&mut self, exit: Time) -> Time {
         let gap = self.since_entry(exit) - self.read;
-        let at = self.at + (gap - self.after - self.owed).max(0.0);
+        let at = self.at + (gap - self.after).max(0.0);
         self.move_to(at, exit)
     }
 

@@ -193,9 +193,8 @@ kinds! {
     /// warps of their SM recorded, or because several of their lanes stored records at once. If both is true,
     /// a warp counts twice.
     CostIsRough "cost-is-rough" Warning,
-    /// Warps that recorded into host memory. The cost on an idle bus was subtracted from their times.
-    CostOfIdleBus "cost-of-idle-bus" Info,
-    /// The cost of a record is not known, or not for these warps. Nothing was subtracted from them.
+    /// The cost of a record is not known, or not for these warps, which recorded to host memory or by
+    /// the global timer. Nothing was subtracted from them.
     CostUnknown "cost-unknown" Warning,
     /// Kernels whose annotations let fewer blocks fit an SM. Number: the blocks that fit with annotations, of
     /// the first such kernel.

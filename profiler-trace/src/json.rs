@@ -63,9 +63,9 @@ pub(crate) mod strategy {
     ) -> Result<Option<Strategy>, D::Error> {
         let code = Option::<u16>::deserialize(from)?;
         let known = |code| Strategy::from_code(code).ok_or(code);
-        code.map(known).transpose().map_err(|code| {
-            D::Error::custom(format_args!("{code} is not the code of a strategy"))
-        })
+        code.map(known)
+            .transpose()
+            .map_err(|code| D::Error::custom(format_args!("{code} is not the code of a strategy")))
     }
 }
 

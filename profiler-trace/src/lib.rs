@@ -34,19 +34,18 @@ mod table;
 pub mod units;
 
 pub use capture::{
-    CAPTURE_FORMAT_VERSION, Capture, CaptureEnd, CaptureError,
-    KeptClock, ModuleCapture,
+    CAPTURE_FORMAT_VERSION, Capture, CaptureEnd, CaptureError, KeptClock, ModuleCapture,
 };
 pub use decode::{Decoder, StreamedTrace, WarpRecords, decode};
 pub use diagnostic::{Diagnostic, DiagnosticKind, Diagnostics, Location, Severity};
 pub use display::{markdown, printable, shortened, shortened_within};
-pub use export::{ExportOptions, StackGroup, write_folded};
+pub use export::{Export, ExportOptions, StackGroup};
 pub use file::FileError;
 pub use host::{ClockPair, HostCapture, HostRecord, HostSpan, HostSpanKind, HostThread, HostTrace};
 pub use model::*;
 pub use nesting::Nesting;
 pub use progress::Progress;
-pub use record_cost::{FormCosts, HostCost, RecordCost, StampCost, StampWait, StampWaits};
+pub use record_cost::{FormCosts, RecordCost, StampCost, StampWait, StampWaits};
 pub use resources::{KernelResources, ResourceEffect};
 pub use site_table::{SiteTable, SiteTableError};
 pub use source::WarpSource;

@@ -24,11 +24,6 @@ impl StampCost {
         Self { before_ticks: 0.0, after_ticks: ticks }
     }
 
-    /// The same in another unit, with `factor` of it for a tick.
-    pub(crate) fn scaled(self, factor: f64) -> Self {
-        Self { before_ticks: self.before_ticks * factor, after_ticks: self.after_ticks * factor }
-    }
-
     /// All ticks.
     #[must_use]
     pub fn total_ticks(self) -> f64 {
@@ -52,36 +47,24 @@ impl StampWait {
     /// Ticks by which a wait may be longer in any case.
     const FURTHER_TICKS: f64 = 2.0;
 
-    /// As [`StampCost::scaled`].
-    pub(crate) fn scaled(self, factor: f64) -> Self {
-        Self { mean_ticks: self.mean_ticks * factor, most_ticks: self.most_ticks * factor }
-    }
-
     /// The most ticks that a stamp may have waited; `None` if none waits.
     ///
-    /// Other kernels have other registers, and wait up to a third longer than the calibration kernel did. Over the
-    /// bus to the host, nests deeper than the calibration kernel's wait up to two thirds longer.
-    pub(crate) fn reach_ticks(self, buffer: Buffer) -> Option<f64> {
-        let further = match buffer {
-            Buffer::Global => 1.0 / 3.0,
-            Buffer::Host => 2.0 / 3.0,
-        };
+    /// Other kernels have other registers, and wait up to a third longer than the calibration kernel did.
+    pub(crate) fn reach_ticks(self) -> Option<f64> {
         // Less is noise.
-        (self.most_ticks >= 0.5).then_some(self.most_ticks * (1.0 + further) + Self::FURTHER_TICKS)
+        (self.most_ticks >= 0.5).then_some(self.most_ticks * (4.0 / 3.0) + Self::FURTHER_TICKS)
     }
 }
 
 /// The time that a record or a stamp holds up the next one; see [`RecordCost`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct StampWaits {
-    /// Whatever stamp right after the begin of a region, with no record near before it. None of
-    /// [`HostCost`]: there the begin is a record.
+    /// Whatever stamp right after the begin of a region, with no record near before it.
     pub nested: StampWait,
     /// The begin of a region after a record.
     pub begin: StampWait,
     /// The end of a region that began after the record: from the record to the end, so that it
-    /// includes the wait of the begin. Of [`HostCost`], any stamp but a begin right after a begin,
-    /// which is the record.
+    /// includes the wait of the begin.
     pub end: StampWait,
     /// Any other stamp after a record, which stores one of its own.
     pub record: StampWait,
@@ -194,17 +177,11 @@ impl FormCosts {
 /// registers that the compiler took: from nothing to [`StampWait::most_ticks`]. A stamp right after
 /// a begin waits a few ticks as well ([`StampWaits::nested`]). So a stamp is compared with the
 /// warp's nearest record before it: with the last that was stored, and with a begin right before
-/// it. If it came within the reach of the wait (the longest of the calibration and a third more;
-/// two thirds over the bus to the host), it is moved to the place of the stamp before it. If not,
+/// it. If it came within the reach of the wait (the longest of the calibration and a third more), it is moved to the place of the stamp before it. If not,
 /// nothing held it up, and the constants alone are cut: exact.
 ///
 /// So work of a few dozen cycles between two records cannot be told from none, and is cut. Lengths are
 /// then too short, never too long.
-///
-/// The steps of `%globaltimer` are longer than most waits. There only a begin right after a begin,
-/// and an end right after an end, are judged so, with a step more of reach: that tells nests. A
-/// step also hides constants, which are cut from the time after it. Single lengths are right to a
-/// step, and means of many as by cycles; elsewhere than in nests, waits stay in the times.
 ///
 /// # What it does not know
 ///
@@ -214,8 +191,9 @@ impl FormCosts {
 ///   ([`DiagnosticKind::CostIsRough`](crate::DiagnosticKind::CostIsRough)).
 /// * The stores of several lanes, as by `thread`. The instructions are those of one lane and are
 ///   subtracted. The memory takes the stores one after the other, which stays in the times (the same diagnostic).
-/// * A full bus to the host. The cost there is that of an idle one
-///   ([`DiagnosticKind::CostOfIdleBus`](crate::DiagnosticKind::CostOfIdleBus)).
+/// * Records to host memory (`buffer = host`), whose cost depends on what else is on the bus, and records by
+///   `%globaltimer`, whose steps are longer than a record takes. Nothing is subtracted there
+///   ([`DiagnosticKind::CostUnknown`](crate::DiagnosticKind::CostUnknown)).
 /// * The kernel's own instructions, which may wait for a record's registers as well.
 /// * A value in the region's own record ([`Region::value_in_record`](crate::Region::value_in_record)), taken
 ///   for free, and the record of a region that nobody ended, which has no time.
@@ -237,11 +215,6 @@ impl FormCosts {
 ///   and the longest.
 ///
 /// No figure may be negative: a difference below zero is noise, and 0.
-///
-/// # Records to memory of the host
-///
-/// With `buffer = host` a region is two records, and each form costs something else:
-/// [`RecordCost::host`]. Model and measurement are the same.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct RecordCost {
     /// Records of one lane that is known beforehand: all strategies but `elected`. By `thread` each
@@ -249,50 +222,17 @@ pub struct RecordCost {
     pub one_lane: FormCosts,
     /// Records of a lane that is elected.
     pub elected: FormCosts,
-    /// Records to host memory, if they were measured.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub host: Option<HostCost>,
-}
-
-/// The cost of recording with `buffer = host` on an idle bus, measured as for [`RecordCost`].
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct HostCost {
-    /// Records of one lane that is known beforehand, as in [`RecordCost::one_lane`].
-    pub one_lane: FormCosts,
-    /// Records of a lane that is elected.
-    pub elected: FormCosts,
-}
-
-impl HostCost {
-    /// The costs by each way in which the recording lane is chosen, under a name for programs.
-    #[must_use]
-    pub const fn elections(&self) -> [(&'static str, &FormCosts); 2] {
-        [("one_lane", &self.one_lane), ("elected", &self.elected)]
-    }
 }
 
 impl RecordCost {
-    /// Costs that are the same for every record to GPU memory; see [`FormCosts::uniform`].
+    /// Costs that are the same for every record; see [`FormCosts::uniform`].
     #[must_use]
     pub const fn uniform(inside_ticks: f64, total_ticks: f64) -> Self {
         let costs = FormCosts::uniform(inside_ticks, total_ticks);
-        Self { one_lane: costs, elected: costs, host: None }
+        Self { one_lane: costs, elected: costs }
     }
 
-    /// The table for records that go there, if it is known: that of memory of the host is in the place of
-    /// that of the GPU's.
-    pub(crate) fn of_buffer(&self, buffer: Buffer) -> Option<Self> {
-        match buffer {
-            Buffer::Global => Some(*self),
-            Buffer::Host => self.host.map(|HostCost { one_lane, elected }| Self {
-                one_lane,
-                elected,
-                host: None,
-            }),
-        }
-    }
-
-    /// The costs of records to GPU memory by a strategy.
+    /// The costs of records by a strategy.
     #[must_use]
     pub const fn of(&self, strategy: Strategy) -> &FormCosts {
         match strategy {
@@ -301,8 +241,7 @@ impl RecordCost {
         }
     }
 
-    /// The costs of records to memory of the GPU by each way in which the recording lane is chosen, under
-    /// a name for programs.
+    /// The costs by each way in which the recording lane is chosen, under a name for programs.
     #[must_use]
     pub const fn elections(&self) -> [(&'static str, &FormCosts); 2] {
         [("one_lane", &self.one_lane), ("elected", &self.elected)]
@@ -310,8 +249,7 @@ impl RecordCost {
 
     /// Whether every figure is one that can be subtracted.
     pub(crate) fn is_usable(&self) -> bool {
-        let host = self.host.iter().flat_map(HostCost::elections);
-        self.elections().into_iter().chain(host).all(|(_, costs)| {
+        self.elections().into_iter().all(|(_, costs)| {
             let stamps = costs.stamps().map(|(_, cost)| [cost.before_ticks, cost.after_ticks]);
             let waits = costs.waits.each().map(|(_, wait)| [wait.mean_ticks, wait.most_ticks]);
             let mut ticks = stamps.iter().chain(&waits).flatten();

@@ -17,7 +17,6 @@ mod waits;
 
 use profiler_wire::header::Dim3;
 
-use crate::decode::StreamedTrace;
 use crate::diagnostic::Diagnostics;
 use crate::model::{Site, SiteIndex, Trace};
 use crate::source::{WarpSource, notes};
@@ -216,14 +215,6 @@ impl Trace {
     }
 
     /// Statistics of a part of the trace.
-    #[must_use]
-    pub fn stats_of(&self, query: &StatsQuery) -> Stats {
-        Stats::of(self, query)
-    }
-}
-
-impl StreamedTrace<'_> {
-    /// As [`Trace::stats_of`].
     #[must_use]
     pub fn stats_of(&self, query: &StatsQuery) -> Stats {
         Stats::of(self, query)

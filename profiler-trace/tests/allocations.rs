@@ -16,8 +16,8 @@ use std::sync::OnceLock;
 use profiler_test_tools::synthetic::{Keep, SyntheticModule, SyntheticWarp};
 use profiler_trace::diff::{DiffOptions, DiffSide};
 use profiler_trace::{
-    Capture, Decoder, ExportOptions, GroupBy, Mark, RecordCost, StackGroup, StatsQuery, Value,
-    write_folded,
+    Capture, Decoder, Export, ExportOptions, GroupBy, Mark, RecordCost, StackGroup, Stats,
+    StatsQuery, Value, WarpSource,
 };
 use profiler_wire::SiteKind;
 
@@ -207,7 +207,7 @@ fn check(
     }
 }
 
-const VISITS: [(&str, Step); 3] = [
+const VISITS: [(&str, Step); 2] = [
     ("pair", |_, decoder| {
         decoder.each_warp(|records| {
             black_box(records.regions().len());
@@ -217,9 +217,6 @@ const VISITS: [(&str, Step); 3] = [
         decoder.each_warp(|records| {
             black_box(records.regions().map(|region| region.start.ns).sum::<f64>());
         });
-    }),
-    ("fold", |_, decoder| {
-        black_box(decoder.fold_warps(|| 0, |count, records| *count += records.regions().len()));
     }),
 ];
 
@@ -238,13 +235,12 @@ fn regions_are_paired_and_visited_without_an_allocation_for_any() {
 #[test]
 fn warps_and_traces_are_made_without_an_allocation_for_a_record() {
     let whole: Step = |_, decoder| {
-        let visited = decoder.try_each_warp(|warp| {
-            black_box(warp.regions.len());
-            Ok::<(), ()>(())
-        });
-        assert!(visited.is_ok());
+        let trace = decoder.streamed();
+        for index in 0..decoder.warp_count() {
+            black_box(trace.warp(index));
+        }
     };
-    check("whole warps", &CONTENTS, whole, (1, 0), 6);
+    check("whole warps", &CONTENTS, whole, (STREAMED, 0), 11);
     let steps: [(&str, Step, u64, u64); 4] = [
         ("trace", |_, decoder| drop(black_box(decoder.trace())), 1, 6),
         ("outline", |_, decoder| drop(black_box(decoder.outline())), 1, 5),
@@ -267,7 +263,7 @@ fn warps_and_traces_are_made_without_an_allocation_for_a_record() {
 }
 
 fn stats(decoder: &Decoder<'_>, by: GroupBy) {
-    black_box(decoder.streamed().stats_of(&StatsQuery::new().by(by)));
+    black_box(Stats::of(&decoder.streamed(), &StatsQuery::new().by(by)));
 }
 
 /// The durations of a row are one buffer, as quantiles are exact.
@@ -297,10 +293,10 @@ fn statistics_allocate_nothing_for_a_record() {
 
 const EVENTS: [(&str, Step); 2] = [
     ("events-csv", |_, decoder| {
-        decoder.write_events_csv_to(io::sink()).expect("a sink takes everything");
+        decoder.streamed().write_events_csv_to(io::sink()).expect("a sink takes everything");
     }),
     ("events-json", |_, decoder| {
-        decoder.write_events_json_to(io::sink()).expect("a sink takes everything");
+        decoder.streamed().write_events_json_to(io::sink()).expect("a sink takes everything");
     }),
 ];
 
@@ -317,10 +313,16 @@ fn timeline() -> ExportOptions {
 
 const TIMELINES: [(&str, Step); 2] = [
     ("perfetto", |_, decoder| {
-        decoder.write_perfetto_to(io::sink(), &timeline()).expect("a sink takes everything");
+        decoder
+            .streamed()
+            .write_perfetto_to(io::sink(), &timeline())
+            .expect("a sink takes everything");
     }),
     ("chrome", |_, decoder| {
-        decoder.write_chrome_to(io::sink(), &timeline()).expect("a sink takes everything");
+        decoder
+            .streamed()
+            .write_chrome_to(io::sink(), &timeline())
+            .expect("a sink takes everything");
     }),
 ];
 
@@ -344,11 +346,11 @@ fn timelines_allocate_nothing_for_a_plain_region_or_mark() {
 
 const STACKS: [(&str, Step); 2] = [
     ("folded", |_, decoder| {
-        let written = decoder.write_folded_to(io::sink(), StackGroup::Kernel);
+        let written = decoder.streamed().write_folded_to(io::sink(), StackGroup::Kernel);
         written.expect("a sink takes everything");
     }),
     ("hatchet", |_, decoder| {
-        decoder.write_hatchet_to(io::sink()).expect("a sink takes everything");
+        decoder.streamed().write_hatchet_to(io::sink()).expect("a sink takes everything");
     }),
 ];
 
@@ -407,13 +409,13 @@ fn what_is_written_while_decoding_holds_no_copy() {
     let others: [(&str, Step); 3] = [
         ("outline", |_, decoder| drop(black_box(decoder.outline()))),
         ("folded by warp", |_, decoder| {
-            let written = decoder.write_folded_to(io::sink(), StackGroup::Warp);
+            let written = decoder.streamed().write_folded_to(io::sink(), StackGroup::Warp);
             written.expect("a sink takes everything");
         }),
         // What flame graphs are drawn from.
         ("folded in memory", |_, decoder| {
             let mut folded = Vec::new();
-            let written = write_folded(&decoder.streamed(), &mut folded, StackGroup::Kernel);
+            let written = decoder.streamed().write_folded_to(&mut folded, StackGroup::Kernel);
             written.expect("memory takes everything");
         }),
     ];

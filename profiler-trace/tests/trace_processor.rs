@@ -19,7 +19,7 @@ use std::process::ExitCode;
 use libtest_mimic::{Arguments, Failed, Trial};
 use profiler_test_tools::trace_processor::{Rows, TraceProcessor};
 use profiler_test_tools::{announce, are_required};
-use profiler_trace::{Diagnostic, DiagnosticKind, ExportOptions, Trace};
+use profiler_trace::{Diagnostic, DiagnosticKind, Export, ExportOptions, Trace};
 
 /// The trace processor, and a folder for the traces of the test.
 struct Context {

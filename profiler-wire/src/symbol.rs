@@ -53,10 +53,6 @@ pub const BUILD_STAMP: &str = "// profiler-build:";
 /// The records in them are named "election form", as in "elected value"; an anchor has no name.
 pub const CALIBRATION: &str = "__profiler_calibrate_v1";
 
-/// The calibration kernel for records to host memory, in another module, with the same names. A region is two
-/// records, one at its begin and one at its end; the cost of the first lies before the region.
-pub const CALIBRATION_OF_HOST: &str = "__profiler_calibrate_host_v1";
-
 /// The kernel by which a session keeps the clocks of all SMs. It is in no module of the user; a capture has its
 /// readings as a module of their own, with this kernel as its only site.
 pub const CLOCK_KEEPER: &str = "__profiler_keep_clocks";

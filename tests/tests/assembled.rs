@@ -92,7 +92,7 @@ fn main() -> ExitCode {
         understands();
         Ok(())
     })];
-    let carried = ["calibration", "calibration_host"].map(|name| {
+    let carried = ["calibration"].map(|name| {
         let on = carried(name).leak();
         Module { name, on, off: None }
     });

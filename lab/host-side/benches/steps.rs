@@ -16,7 +16,7 @@ use criterion::{
     BenchmarkGroup, BenchmarkId, Criterion, Throughput, criterion_group, criterion_main,
 };
 use profiler_test_tools::synthetic::{Content, sized};
-use profiler_trace::{Capture, Decoder, ExportOptions, StackGroup, Trace};
+use profiler_trace::{Capture, Decoder, Export, ExportOptions, StackGroup, Trace};
 
 const SIZES: [u64; 3] = [10_000, 1_000_000, 10_000_000];
 

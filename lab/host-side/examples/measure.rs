@@ -15,7 +15,7 @@ use std::num::NonZeroUsize;
 use std::time::Instant;
 
 use profiler_test_tools::synthetic::{Content, sized};
-use profiler_trace::{Capture, Decoder, ExportOptions, RecordCost, StatsQuery};
+use profiler_trace::{Capture, Decoder, Export, ExportOptions, RecordCost, Stats, StatsQuery};
 
 type Step = fn(&Capture, &Decoder<'_>, &mut Counted) -> io::Result<()>;
 
@@ -49,7 +49,7 @@ const STEPS: &[(&str, Step)] = &[
         Ok(())
     }),
     ("stats", |_, decoder, _| {
-        black_box(decoder.streamed().stats_of(&StatsQuery::new()));
+        black_box(Stats::of(&decoder.streamed(), &StatsQuery::new()));
         Ok(())
     }),
     ("decode+perfetto", |_, decoder, sink| {
@@ -57,11 +57,11 @@ const STEPS: &[(&str, Step)] = &[
         Ok(())
     }),
     ("perfetto", |_, decoder, sink| {
-        decoder.write_perfetto_to(sink, &ExportOptions::default())?;
+        decoder.streamed().write_perfetto_to(sink, &ExportOptions::default())?;
         Ok(())
     }),
     ("chrome", |_, decoder, sink| {
-        decoder.write_chrome_to(sink, &ExportOptions::default())?;
+        decoder.streamed().write_chrome_to(sink, &ExportOptions::default())?;
         Ok(())
     }),
     ("decode+chrome", |_, decoder, sink| {
@@ -108,7 +108,7 @@ fn processor_seconds() -> io::Result<f64> {
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let steps: Vec<&str> = STEPS.iter().map(|(name, _)| *name).collect();
-    let all = || Content::ALL.into_iter().chain(Content::OF_COST);
+    let all = || Content::ALL.into_iter();
     let contents = all().map(|(name, _)| name).collect::<Vec<_>>().join("|");
     let usage = format!("usage: measure {} RECORDS [THREADS [{contents} [FILE]]]", steps.join("|"));
     let mut arguments = std::env::args().skip(1);

@@ -50,9 +50,6 @@ const CYCLES_MAX: f64 = 8.0;
 /// The form whose end adds up what it waits for, and how many cycles more that takes: an instruction waits for two
 /// words, and a sum is there four cycles later. A record does not say so, and nothing is subtracted for it.
 const ADDED_UP: (&str, f64) = ("wait for four words", 4.0);
-/// By the timer the mean is judged, which so many of its standard errors may be off more: of thousands of
-/// means hardly one is.
-const STANDARD_ERRORS: f64 = 4.0;
 /// How often spins up to a length, in cycles, are repeated where the timer measures them: what a few of its
 /// readings say of a mean is not as exact as the limit.
 const TIMER_REPEATS: (u64, u32) = (1000, 200);
@@ -108,11 +105,9 @@ impl Subject {
         }
     }
 
-    /// By how much the mean of so many errors may be off, in ticks: its standard error. Lanes of a warp read
-    /// the timer by one instruction, and all of them the same, so that theirs are one reading.
-    fn standard_error(&self, errors: &Summary) -> f64 {
-        let lanes: f64 = if self.kernel.strategy == "thread" { 32.0 } else { 1.0 };
-        errors.standard_error * lanes.sqrt()
+    /// Whether the cost of its records is known, so that it can be subtracted.
+    fn has_known_cost(&self) -> bool {
+        self.kernel.clock == "cycles" && !self.is_hosted()
     }
 
     /// Whether a spin of so many cycles is repeated as often as its clock asks for.
@@ -245,7 +240,7 @@ pub(crate) fn run(run: &Run, report: &mut Report) -> Result<(), Failure> {
                     [worst.raw_typical, worst.subtracted_typical, worst.raw, worst.subtracted];
                 let mut row = vec![subject.to_string(), depth.to_string()];
                 row.extend(values.map(|ticks| format!("{ticks:+.1}")));
-                row.push(if subject.kernel.clock == "cycles" {
+                row.push(if subject.has_known_cost() {
                     regions += worst.regions;
                     beyond += worst.beyond;
                     format!("{} of {}", worst.beyond, worst.regions)
@@ -259,9 +254,8 @@ pub(crate) fn run(run: &Run, report: &mut Report) -> Result<(), Failure> {
     report.say(
         "error = recorded - true length, in ticks of the clock (cycles, or ns of globaltimer); of \
          all lengths and levels the worst; typical = the median of cycles; by globaltimer the mean, of \
-         all spins up to 1000 cycles, which are repeated often enough, and which may be off by four \
-         standard errors more than the limit; beyond = single regions that are off by more than the \
-         limit",
+         all spins up to 1000 cycles, which are repeated often enough; beyond = single regions that are \
+         off by more than the limit. By globaltimer and to host memory the cost of records is not known",
     );
     report.table(
         &[
@@ -317,10 +311,9 @@ fn compare(
                 index + 1,
                 case.cycles
             );
-            // Single readings of the timer are in steps as long as the limit.
-            let beyond = match subject.kernel.clock {
-                "cycles" => Beyond::of(&less, |truth| limit(subject.form, truth, ticks_per_cycle)),
-                _ => Vec::new(),
+            let beyond = match subject.has_known_cost() {
+                true => Beyond::of(&less, |truth| limit(subject.form, truth, ticks_per_cycle)),
+                false => Vec::new(),
             };
             all.entry(case.depth).or_default().add(
                 (subject, case.cycles),
@@ -329,13 +322,12 @@ fn compare(
                 beyond.iter().map(|beyond| beyond.lanes).sum(),
             );
             seen.add(case.depth as usize - 1 - index, level.raw.median);
-            let by_chance = STANDARD_ERRORS * subject.standard_error(&level.subtracted);
-            let by_chance = if subject.kernel.clock == "cycles" { 0.0 } else { by_chance };
-            let limit = limit(subject.form, level.truth, ticks_per_cycle) + by_chance;
+            let limit = limit(subject.form, level.truth, ticks_per_cycle);
             let typical = subject.typical(&level.subtracted);
             // Where all lanes store at once the subtraction is rough, and says so (`cost-is-rough`).
             let is_rough = subject.kernel.strategy == "thread";
-            report.require(is_rough || typical.abs() <= limit, || {
+            let is_judged = subject.has_known_cost() && !is_rough;
+            report.require(!is_judged || typical.abs() <= limit, || {
                 format!(
                     "{place}: {typical:+.1} ticks off after subtraction (true length {:.0}, limit \
                      {limit:.1})",
@@ -410,37 +402,25 @@ struct Compared {
     calibrated: Option<Calibrated>,
 }
 
-/// What the calibration says of one strategy and form, in ticks of the clock.
+/// What the calibration says of one strategy and form, in cycles.
 #[derive(Clone, Copy, Debug)]
 struct Calibrated {
     inside: f64,
     total: f64,
-    /// In cycles.
     waits: StampWaits,
 }
 
 /// By `thread`, where each lane stores a record, the least that it costs.
 fn calibrated(subject: Subject, trace: &Trace) -> Option<Calibrated> {
-    let cost = trace.record_cost?;
-    let costs = match (subject.kernel.strategy, subject.form, subject.is_hosted()) {
-        ("elected", _, true) => cost.host?.elected,
-        (_, _, true) => cost.host?.one_lane,
-        ("elected", _, false) => cost.elected,
-        _ => cost.one_lane,
-    };
-    // A short value is in the record of the region, but for the host.
-    let has_value = subject.form == "value" || subject.form == "short value" && subject.is_hosted();
-    let value = if has_value { costs.value.total_ticks() } else { 0.0 };
-    let per_tick = match (subject.kernel.clock, trace.clock_mhz) {
-        ("globaltimer", Some(mhz)) => 1000.0 / mhz,
-        _ => 1.0,
-    };
-    // The ends stand back to back, and so do the begins, which are records of their own for the host.
-    let begins = if subject.is_hosted() { costs.waits.begin.mean_ticks } else { 0.0 };
-    let waited = costs.waits.record.mean_ticks + begins;
+    let cost = trace.record_cost.filter(|_| subject.has_known_cost())?;
+    let costs = if subject.kernel.strategy == "elected" { cost.elected } else { cost.one_lane };
+    // A short value is in the record of the region.
+    let value = if subject.form == "value" { costs.value.total_ticks() } else { 0.0 };
+    // The ends stand back to back.
+    let waited = costs.waits.record.mean_ticks;
     Some(Calibrated {
-        inside: costs.inside_ticks() * per_tick,
-        total: (costs.total_ticks() + value + waited) * per_tick,
+        inside: costs.inside_ticks(),
+        total: costs.total_ticks() + value + waited,
         waits: costs.waits,
     })
 }

@@ -2,7 +2,9 @@
 
 use std::ops::Range;
 
-use profiler_wire::site::{FIXED_BYTES, ID_OFFSET, KEY_OFFSET, SiteEntry, SiteKind, fnv1a, hashed_id};
+use profiler_wire::site::{
+    FIXED_BYTES, ID_OFFSET, KEY_OFFSET, SiteEntry, SiteKind, fnv1a, hashed_id,
+};
 use profiler_wire::statics::{self, OMITTED_MAX};
 
 use crate::error::ProcessError;

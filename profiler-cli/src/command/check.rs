@@ -5,9 +5,7 @@ use std::str::FromStr;
 
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Args, ValueEnum, ValueHint};
-use profiler_trace::{
-    Diagnostic, DiagnosticKind as Kind, Severity, Trace, printable,
-};
+use profiler_trace::{Diagnostic, DiagnosticKind as Kind, Severity, Trace, printable};
 use serde_json::{Value, json};
 
 use crate::arguments::{File, ReadingArguments};

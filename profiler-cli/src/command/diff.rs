@@ -161,11 +161,11 @@ pub(super) fn run(arguments: &Arguments, console: &Console) -> Result<Verdict, E
         for file in one.iter().chain(several) {
             let read = load::capture(file, arguments.reading, console)?.capture;
             let decoder = load::decoder(&read, arguments.reading);
-            let trace = load::streamed(&decoder, &read, arguments.reading, console);
+            let trace = load::streamed(&decoder, console);
             let capture = file.input_name().to_string();
             let odd = &trace.outline().diagnostics;
             console.diagnostics_of(&format!("side {name}, {capture}"), odd);
-            console.work("gathering", "warps", || side.add(&trace));
+            console.work("gathering", || side.add(&trace));
             let diagnostics = trace.into_outline().diagnostics;
             found.push(Found { side: name, capture, diagnostics });
         }
@@ -174,7 +174,7 @@ pub(super) fn run(arguments: &Arguments, console: &Console) -> Result<Verdict, E
     let a = side("A", &arguments.a, &arguments.before)?;
     let b = side("B", &arguments.b, &arguments.after)?;
     let diff = console
-        .work("comparing", "rows", || Diff::of(&a, &b))
+        .work("comparing", || Diff::of(&a, &b))
         .map_err(|error| Error::new(error.to_string()))?;
     let report = arguments.threshold.threshold().map(|threshold| diff.check(&threshold));
     match arguments.format {

@@ -4,8 +4,8 @@ use std::fmt::Write;
 
 use clap::{Args, ValueEnum};
 use profiler_trace::{
-    Capture, Diagnostic, FormCosts, HostSpanKind, HostThread, Launch, ModuleCapture,
-    RecordCost, Severity, Site, Trace, printable,
+    Capture, Diagnostic, FormCosts, HostSpanKind, HostThread, Launch, ModuleCapture, RecordCost,
+    Severity, Site, Trace, printable,
 };
 use profiler_wire::SiteKind;
 use profiler_wire::header::Dim3;
@@ -253,10 +253,7 @@ fn record_cost(trace: &Trace) -> Vec<String> {
         if trace.cost_subtracted { "subtracted from all times" } else { "not subtracted" }
             .to_owned(),
     ];
-    let host = cost.host.iter().flat_map(|host| {
-        [("one lane, to the host", &host.one_lane), ("elected lane, to the host", &host.elected)]
-    });
-    for (who, costs) in forms(cost).into_iter().chain(host) {
+    for (who, costs) in forms(cost) {
         let [total, inside, mark] =
             [costs.total_ticks(), costs.inside_ticks(), costs.mark.total_ticks()].map(digits);
         lines.push(format!(

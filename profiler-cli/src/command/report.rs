@@ -56,7 +56,7 @@ pub(super) fn run(arguments: &Arguments, console: &Console) -> Result<Verdict, E
     let (decoder, unmet) =
         selection::only(decoder, &arguments.launches, &WarpArguments::default(), console)?;
     unmet.iter().for_each(|unmet| console.note(unmet));
-    let trace = load::streamed(&decoder, &capture, input.reading, console);
+    let trace = load::streamed(&decoder, console);
     let outline = trace.outline();
     console.diagnostics(&outline.diagnostics);
     let window = match arguments.window {

@@ -191,7 +191,7 @@ impl Arguments {
         let say_why = || console.diagnostics(&trace.outline().diagnostics);
         let query = filters.query(trace.outline()).inspect_err(|_| say_why())?;
         let query = query.by(self.by.unwrap_or(By::Name).into());
-        let stats = console.work("gathering statistics", "steps", || Stats::of(&trace, &query));
+        let stats = console.work("gathering statistics", || Stats::of(&trace, &query));
         if stats.rows.is_empty() && !stats.unmet.is_empty() {
             say_why();
             return Err(Error::new(stats.unmet.join("; "))

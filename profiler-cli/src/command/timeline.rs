@@ -66,7 +66,7 @@ pub(super) fn run(arguments: &Arguments, console: &Console) -> Result<Verdict, E
     let input = &arguments.input;
     let capture = load::capture(&input.capture, input.reading, console)?.capture;
     let decoder = load::decoder(&capture, input.reading);
-    let source = load::streamed(&decoder, &capture, input.reading, console);
+    let source = load::streamed(&decoder, console);
     let trace = source.outline();
     console.diagnostics(&trace.diagnostics);
     let launch = launch(trace, arguments.launch)?;
@@ -90,7 +90,7 @@ pub(super) fn run(arguments: &Arguments, console: &Console) -> Result<Verdict, E
     let (start_ns, end_ns) = (launch.start_ns + window.0, launch.start_ns + window.1);
     let labels = draw::label_width(trace, width);
     let axis = Axis { start_ns, end_ns, columns: width - labels - draw::SHARD_WIDTH };
-    let times = console.work("drawing", "warps", || Times::gather(&source, &warps, &axis));
+    let times = console.work("drawing", || Times::gather(&source, &warps, &axis));
     let drawing = draw::Drawing {
         trace,
         launch_index: arguments.launch,

@@ -166,8 +166,7 @@ fn regions(capture: &Capture, rows: &Rows<'_>, console: &Console) {
     let query = StatsQuery::new().by(GroupBy::Name);
     let query = recorded.iter().take(SHOWN.0).fold(query, |query, (name, _)| query.kernel(name));
     let decoder = Decoder::new(capture);
-    let mut stats =
-        console.work("gathering statistics", "steps", || Stats::of(&decoder.streamed(), &query));
+    let mut stats = console.work("gathering statistics", || Stats::of(&decoder.streamed(), &query));
     let mut kernels = BTreeMap::<_, usize>::new();
     stats.rows.retain_mut(|row| {
         row.cycles = None;

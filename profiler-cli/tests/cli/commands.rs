@@ -4,7 +4,7 @@ use crate::support;
 
 use expect_test::expect;
 use profiler_test_tools::synthetic::{Keep, SyntheticModule, SyntheticWarp};
-use profiler_trace::{FormCosts, HostCost, KernelResources, RecordCost, ResourceEffect};
+use profiler_trace::{KernelResources, ResourceEffect};
 use profiler_wire::SiteKind;
 use profiler_wire::site::SiteEntry;
 use support::{Folder, check, diagnostic};
@@ -68,32 +68,11 @@ fn info_is_json_if_asked() {
     assert_eq!(info["modules"][0]["sites"][2]["unit"], "bytes");
     assert_eq!(info["modules"][0]["sites"][5]["kind"], "mark");
     for election in ["one_lane", "elected"] {
-        assert_eq!(info["record_cost"][election]["region_begin"]["after_ticks"], 10.0, "{election}");
+        assert_eq!(
+            info["record_cost"][election]["region_begin"]["after_ticks"], 10.0,
+            "{election}"
+        );
     }
-}
-
-#[test]
-fn info_says_what_a_record_to_the_host_costs_where_that_was_measured() {
-    let folder = Folder::with_captures();
-    assert_eq!(
-        folder.run("info gemm.capture --format json").json()["record_cost"].get("host"),
-        None
-    );
-    let costs = |inside, total| FormCosts::uniform(inside, total);
-    let [one_lane, elected] = [costs(12.0, 34.0), costs(15.0, 40.0)];
-    let host = Some(HostCost { one_lane, elected });
-    let mut capture = support::gemm(2);
-    capture.record_cost = capture.record_cost.map(|cost| RecordCost { host, ..cost });
-    folder.save("both.capture", &capture);
-    let text = folder.run("info both.capture").text();
-    for line in [
-        "one lane, to the host: a region takes 34 ticks, 12 of them in its own time; a mark 34",
-        "elected lane, to the host: a region takes 40 ticks, 15 of them in its own time; a mark 40",
-    ] {
-        assert!(text.contains(&format!("cost      {line}\n")), "{text}");
-    }
-    let host = &folder.run("info both.capture --format json").json()["record_cost"]["host"];
-    assert_eq!(host["elected"]["region_end"]["after_ticks"], 25.0);
 }
 
 #[test]

@@ -6,7 +6,7 @@ use crate::support;
 use std::collections::{BTreeMap, BTreeSet};
 
 use profiler_test_tools::synthetic::{Keep, SyntheticModule, SyntheticWarp};
-use profiler_trace::{Capture, FormCosts, HostCost, RecordCost, ResourceEffect};
+use profiler_trace::{Capture, RecordCost, ResourceEffect};
 use profiler_wire::SiteKind;
 use serde_json::Value;
 use support::Folder;
@@ -182,9 +182,7 @@ fn measured() -> Capture {
     module.warps.push(warp);
     let mut capture = module.into_capture().expect("the sites are whole");
     capture.device.compute_capability = Some((9, 0));
-    let costs = FormCosts::uniform(10.0, 24.0);
-    let host = Some(HostCost { one_lane: costs, elected: costs });
-    capture.record_cost = Some(RecordCost { host, ..RecordCost::uniform(10.0, 24.0) });
+    capture.record_cost = Some(RecordCost::uniform(10.0, 24.0));
     capture.resources =
         vec![ResourceEffect { kernel: "kernel".to_owned(), ..ResourceEffect::default() }];
     capture

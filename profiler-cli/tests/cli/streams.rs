@@ -8,6 +8,7 @@ use std::process::Stdio;
 
 use flate2::Compression;
 use flate2::write::GzEncoder;
+use profiler_trace::Export;
 use support::{Folder, Ran, program};
 
 /// Every command that reads one capture and prints.

@@ -90,7 +90,9 @@ fn every_flipped_bit_that_a_device_wrote_through_one_front_end_in_turn() {
     let front_ends = FrontEnds::new(&capture);
     let mut flips = 0;
     for module in 0..capture.modules.len() {
-        for (array, bytes) in small::arrays_mut(&mut capture.modules[module].clone()).into_iter().enumerate() {
+        for (array, bytes) in
+            small::arrays_mut(&mut capture.modules[module].clone()).into_iter().enumerate()
+        {
             // Units that nobody wrote are the same thing many times; the first is enough.
             let first_zero = bytes.chunks(16).position(|unit| unit.iter().all(|byte| *byte == 0));
             for (unit, written) in bytes.chunks(16).enumerate() {

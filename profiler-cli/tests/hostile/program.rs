@@ -50,7 +50,10 @@ fn the_program_ends_in_order_on_every_kind_of_damage() {
             let output = run(&folder, words);
             let stderr = String::from_utf8_lossy(&output.stderr);
             assert_eq!(output.status.code(), Some(2), "{what}, `{words}`: {stderr}");
-            assert!(stderr.contains(&format!("it.capture: {error}")), "{what}, `{words}`: {stderr}");
+            assert!(
+                stderr.contains(&format!("it.capture: {error}")),
+                "{what}, `{words}`: {stderr}"
+            );
         }
     }
 }

@@ -1,9 +1,7 @@
 //! The smallest capture that has something of everything.
 
 use profiler_test_tools::synthetic::{Keep, SyntheticModule, SyntheticWarp};
-use profiler_trace::{
-    Capture, KeptClock, ModuleCapture, RecordCost, ResourceEffect, Value,
-};
+use profiler_trace::{Capture, KeptClock, ModuleCapture, RecordCost, ResourceEffect, Value};
 use profiler_wire::SiteKind;
 
 use crate::captures::host;

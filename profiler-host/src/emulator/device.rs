@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, OnceLock};
 
-use profiler_device::__private::CALIBRATIONS;
+use profiler_device::__private::__profiler_calibrate_v1;
 use profiler_emulator::{ClockMode, Emulator, LaunchConfig};
 use profiler_trace::{DeviceInfo, RecordCost};
 use profiler_wire::descriptor;
@@ -105,13 +105,9 @@ impl EmulatedDevice {
         let mut session = EmulatorSession::new(self, &options)?;
         // One warp: these do not wait for each other.
         let shape = Shape::new(1, 32, 0);
-        // All, as which buffers kernels have is not known here before they run.
-        for &kernel in CALIBRATIONS {
-            // SAFETY: the calibration kernels touch no memory but the session's.
-            unsafe {
-                session.launch("calibration", shape, kernel, (calibration::EMULATED_ROUNDS,))
-            }?;
-        }
+        let kernel: unsafe fn(u32) = __profiler_calibrate_v1;
+        // SAFETY: the calibration kernel touches no memory but the session's.
+        unsafe { session.launch("calibration", shape, kernel, (calibration::EMULATED_ROUNDS,)) }?;
         Ok(calibration::record_cost(&profiler_trace::decode(&session.capture()?))?)
     }
 }

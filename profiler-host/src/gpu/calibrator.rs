@@ -1,10 +1,10 @@
-//! Measures on the GPU what a record costs, by modules of its own.
+//! Measures on the GPU what a record costs, by a module of its own.
 
 use std::io::Read as _;
 
 use flate2::read::GzDecoder;
 use profiler_trace::{Capture, DeviceInfo, ModuleCapture, RecordCost, SiteTable};
-use profiler_wire::symbol::{CALIBRATION, CALIBRATION_OF_HOST};
+use profiler_wire::symbol::CALIBRATION;
 
 use super::driver;
 use super::module_attachment::{ModuleAttachment, function};
@@ -12,67 +12,45 @@ use crate::calibration;
 use crate::error::Error;
 use crate::launch::Shape;
 
-/// A kernel that measures what a record to one of the buffers costs, alone in its module.
-struct Calibrator {
-    kernel: &'static str,
-    /// Its PTX, which `cargo xtask calibration-ptx` makes.
-    packed: &'static [u8],
-}
+/// The PTX of the calibration kernel, alone in its module, which `cargo xtask calibration-ptx` makes.
+const PACKED: &[u8] = include_bytes!("calibration.ptx.gz");
 
-const OF_GPU: Calibrator =
-    Calibrator { kernel: CALIBRATION, packed: include_bytes!("calibration.ptx.gz") };
-const OF_HOST: Calibrator =
-    Calibrator { kernel: CALIBRATION_OF_HOST, packed: include_bytes!("calibration_host.ptx.gz") };
-
-/// Measures what a record costs for kernels whose records go to memory of the GPU, or of the host: there
-/// also what one of a kernel with `buffer = host` costs.
+/// Measures what a record costs for kernels whose records go to memory of the GPU, or of the host.
 pub(crate) fn record_cost(device: &DeviceInfo, in_host: bool) -> Result<RecordCost, Error> {
-    let calibrators: &[Calibrator] = if in_host { &[OF_GPU, OF_HOST] } else { &[OF_GPU] };
-    let runs = calibrators.iter().map(|calibrator| calibrator.run(device, in_host));
     let capture = Capture {
         device: device.clone(),
-        modules: runs.collect::<Result<_, _>>()?,
+        modules: vec![run(device, in_host)?],
         ..Capture::default()
     };
     Ok(calibration::record_cost(&profiler_trace::decode(&capture))?)
 }
 
-impl Calibrator {
-    fn ptx(&self) -> Result<String, Error> {
-        let mut ptx = String::new();
-        let unpacked = GzDecoder::new(self.packed).read_to_string(&mut ptx);
-        unpacked.map_err(|error| Error::BadPtx { reason: error.to_string() })?;
-        Ok(ptx)
-    }
+fn ptx() -> Result<String, Error> {
+    let mut ptx = String::new();
+    let unpacked = GzDecoder::new(PACKED).read_to_string(&mut ptx);
+    unpacked.map_err(|error| Error::BadPtx { reason: error.to_string() })?;
+    Ok(ptx)
+}
 
-    fn run(&self, device: &DeviceInfo, in_host: bool) -> Result<ModuleCapture, Error> {
-        let ptx = self.ptx()?;
-        let module = driver::load(&ptx)?;
-        let kernel = function(module.raw(), &ptx, self.kernel)?;
-        let (options, sites) = (calibration::options(), SiteTable::from_ptx(&ptx)?);
-        let mut attached = ModuleAttachment::with_sites(
-            &options,
-            module.raw(),
-            &ptx,
-            sites,
-            in_host,
-            device,
-            true,
-        )?;
-        let shape = Shape::new(1, calibration::THREADS, 0);
-        let mut rounds = calibration::ROUNDS;
-        // Twice: the first run fetches the kernel's code.
-        for _ in 0..2 {
-            attached.reset(std::ptr::null_mut())?;
-            attached.announce(shape.grid.0, shape.block.0, std::ptr::null_mut())?;
-            let mut arguments = [(&raw mut rounds).cast()];
-            // SAFETY: a calibration kernel takes one u32 and touches no memory but the session's.
-            unsafe { driver::launch(kernel, shape, std::ptr::null_mut(), &mut arguments) }?;
-            // So that the bus is idle when the next one begins.
-            driver::synchronize_context()?;
-        }
-        attached.read_back()
+fn run(device: &DeviceInfo, in_host: bool) -> Result<ModuleCapture, Error> {
+    let ptx = ptx()?;
+    let module = driver::load(&ptx)?;
+    let kernel = function(module.raw(), &ptx, CALIBRATION)?;
+    let (options, sites) = (calibration::options(), SiteTable::from_ptx(&ptx)?);
+    let mut attached =
+        ModuleAttachment::with_sites(&options, module.raw(), &ptx, sites, in_host, device, true)?;
+    let shape = Shape::new(1, calibration::THREADS, 0);
+    let mut rounds = calibration::ROUNDS;
+    // Twice: the first run fetches the kernel's code.
+    for _ in 0..2 {
+        attached.reset(std::ptr::null_mut())?;
+        attached.announce(shape.grid.0, shape.block.0, std::ptr::null_mut())?;
+        let mut arguments = [(&raw mut rounds).cast()];
+        // SAFETY: the calibration kernel takes one u32 and touches no memory but the session's.
+        unsafe { driver::launch(kernel, shape, std::ptr::null_mut(), &mut arguments) }?;
+        driver::synchronize_context()?;
     }
+    attached.read_back()
 }
 
 #[cfg(test)]
@@ -80,16 +58,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_kernel_is_of_this_version_and_alone_in_its_module() {
-        for calibrator in [OF_GPU, OF_HOST] {
-            let ptx = calibrator.ptx().expect("it was packed");
-            let entries: Vec<&str> = super::super::module_attachment::entry_names(&ptx).collect();
-            assert_eq!(entries, [calibrator.kernel]);
-            let sites = SiteTable::from_ptx(&ptx).expect("of this wire version");
-            let kernels: Vec<_> = sites.kernels().map(|site| site.symbol.as_deref()).collect();
-            assert_eq!(kernels, [Some(calibrator.kernel)]);
-            // It runs on each GPU that kernels can be compiled for.
-            assert!(ptx.lines().any(|line| line == ".target sm_80"));
-        }
+    fn the_kernel_is_of_this_version_and_alone_in_its_module() {
+        let ptx = ptx().expect("it was packed");
+        let entries: Vec<&str> = super::super::module_attachment::entry_names(&ptx).collect();
+        assert_eq!(entries, [CALIBRATION]);
+        let sites = SiteTable::from_ptx(&ptx).expect("of this wire version");
+        let kernels: Vec<_> = sites.kernels().map(|site| site.symbol.as_deref()).collect();
+        assert_eq!(kernels, [Some(CALIBRATION)]);
+        // It runs on each GPU that kernels can be compiled for.
+        assert!(ptx.lines().any(|line| line == ".target sm_80"));
     }
 }

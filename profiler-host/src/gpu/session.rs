@@ -97,22 +97,9 @@ impl<'m> GpuSession<'m> {
     }
 
     /// In the session's context.
-    pub(crate) fn attach_also(
-        &mut self,
-        module: RawModule,
-        ptx: &str,
-        cost: &mut Option<RecordCost>,
-    ) -> Result<(), Error> {
+    pub(crate) fn attach_also(&mut self, module: RawModule, ptx: &str) -> Result<(), Error> {
         // To attach waits for all kernels of the context.
         self.clocks.as_mut().map(ClockKeepers::end).transpose()?;
-        if self.options.record_cost == Cost::Measure
-            && let Some(cost) = cost
-            && cost.host.is_none()
-            && SiteTable::from_ptx(ptx)?.needs_host_memory()
-        {
-            // The modules so far have no kernel that records there.
-            cost.host = calibrator::record_cost(&self.device, true)?.host;
-        }
         let attached =
             ModuleAttachment::new(&self.options, module, ptx, &self.device, self.announced)?;
         self.attached.push(attached);

@@ -59,7 +59,7 @@ impl<'a> Session<'a> {
                 session.check_context()?;
                 // SAFETY: the session borrows what leads to it.
                 let module = unsafe { module.raw_module(ptx) }?;
-                session.attach_also(module, ptx, &mut self.output.cost)
+                session.attach_also(module, ptx)
             }
             On::Emulator(_) => Err(wrong("attach_also")),
         }

@@ -140,3 +140,19 @@ fn decode_descriptor<'de, D: Deserializer<'de>>(from: D) -> Result<Descriptor, D
     }
     Ok(Descriptor::from_bytes(&bytes))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Earlier versions measured it, too.
+    #[test]
+    fn what_records_to_host_memory_cost_is_skipped() {
+        let record_cost = Some(RecordCost::uniform(5.0, 20.0));
+        let capture = Capture { record_cost, ..Capture::default() };
+        let mut written: Value = serde_json::from_slice(&encode(&capture)).expect("JSON");
+        written["record_cost"]["host"] = written["record_cost"].clone();
+        let read = decode(written.to_string().as_bytes()).expect("all that is asked for is there");
+        assert_eq!(read.capture, capture);
+    }
+}

@@ -144,7 +144,11 @@ impl<R: Read> Blocks<R> {
             return Err(damaged(at, "the end mark belongs there"));
         }
         let at = self.position;
-        if self.read(1)?.is_empty() { Ok(()) } else { Err(damaged(at, "the end mark is before it")) }
+        if self.read(1)?.is_empty() {
+            Ok(())
+        } else {
+            Err(damaged(at, "the end mark is before it"))
+        }
     }
 
     fn header(&mut self) -> Result<BlockHeader, CaptureError> {

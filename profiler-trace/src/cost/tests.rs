@@ -7,7 +7,7 @@ use proptest::strategy::Strategy as _;
 use super::*;
 use crate::diagnostic::DiagnosticKind;
 use crate::model::{Region, Time, Value};
-use crate::record_cost::{FormCosts, HostCost, StampCost, StampWaits};
+use crate::record_cost::{FormCosts, StampCost, StampWaits};
 use crate::synthetic::{Keep, SyntheticModule, SyntheticWarp};
 
 /// Decodes one warp of 1 cycle per nanosecond that `record`s on a region and a mark.
@@ -121,7 +121,6 @@ fn a_region_of_no_ticks_lasts_no_nanoseconds() {
 mod crowded;
 mod hosted;
 mod lanes;
-mod timer;
 mod waits;
 
 use waits::Holds;
@@ -140,16 +139,7 @@ fn table() -> RecordCost {
         anchor: stamp(before + 4, 90),
         waits: StampWaits::default(),
     };
-    let host = |before: u32| FormCosts {
-        region_begin: stamp(before + 1, 19),
-        region_end: stamp(2, 23),
-        mark: stamp(before + 3, 26),
-        value: stamp(0, 17),
-        anchor: stamp(6, 81),
-        waits: StampWaits::default(),
-    };
-    let host = HostCost { one_lane: host(0), elected: host(70) };
-    RecordCost { one_lane: forms(0), elected: forms(65), host: Some(host) }
+    RecordCost { one_lane: forms(0), elected: forms(65) }
 }
 
 /// What a made-up warp does next.
@@ -160,8 +150,7 @@ enum Step {
     Open(bool),
     /// Ends the innermost region, with a value in a record of its own or without.
     Close(bool),
-    /// Ends it with a value in the region's record. Records in host memory have no room for one, so that it is
-    /// a record of its own after all.
+    /// Ends it with a value in the region's record.
     CloseHolding,
     Mark(bool),
     Anchor,
@@ -175,7 +164,6 @@ struct Machine {
     lanes: u8,
     /// `[region, mark]`, as the kernel records and by an elected lane.
     sites: [[u32; 2]; 2],
-    ns_per_tick: f64,
     now: f64,
     real: f64,
     open: Vec<(bool, f64, u64)>,
@@ -187,12 +175,7 @@ struct Machine {
 
 impl Machine {
     fn costs(&self, elected: bool) -> FormCosts {
-        let RecordCost { one_lane, elected: by_elected, host, .. } = table();
-        let (one_lane, by_elected) = match host.filter(|_| self.holds.hosted) {
-            Some(host) => (host.one_lane, host.elected),
-            None => (one_lane, by_elected),
-        };
-        if elected { by_elected } else { one_lane }
+        if elected { table().elected } else { table().one_lane }
     }
 
     /// The lanes that store what is recorded so.
@@ -202,10 +185,10 @@ impl Machine {
 
     /// Reads the clock; gives the reading and the undisturbed one.
     fn stamp(&mut self, cost: StampCost, is_begin: bool) -> (f64, u64) {
-        self.now += cost.before_ticks * self.ns_per_tick;
-        self.now = self.holds.stamp(self.now, self.real, cost, is_begin, self.ns_per_tick);
+        self.now += cost.before_ticks;
+        self.now = self.holds.stamp(self.now, self.real, cost, is_begin);
         let read = (self.now, self.real as u64);
-        self.now += cost.after_ticks * self.ns_per_tick;
+        self.now += cost.after_ticks;
         read
     }
 
@@ -217,21 +200,12 @@ impl Machine {
             }
             Step::Open(elected) => {
                 let (now, real) = self.stamp(self.costs(elected).region_begin, true);
-                if self.holds.hosted {
-                    let (site, lanes) =
-                        (self.sites[usize::from(elected)][0], self.storing(elected));
-                    for lane in lanes {
-                        self.warp.lane(lane).begin(site, None, now as u64);
-                    }
-                }
                 self.open.push((elected, now, real));
             }
             Step::Close(_) | Step::CloseHolding => {
                 let Some((elected, start, real_start)) = self.open.pop() else { return };
                 let lanes = self.storing(elected);
-                let is_holding = matches!(step, Step::CloseHolding);
-                let in_record = is_holding && !self.holds.hosted;
-                let with_value = matches!(step, Step::Close(true)) || is_holding && !in_record;
+                let with_value = matches!(step, Step::Close(true));
                 let costs = self.costs(elected);
                 let mut end = costs.region_end;
                 if with_value {
@@ -242,10 +216,8 @@ impl Machine {
                 let (start, now) = (start as u64, now as u64);
                 for lane in lanes {
                     let warp = self.warp.lane(lane);
-                    if in_record {
+                    if matches!(step, Step::CloseHolding) {
                         warp.range_signed(site, start, now, -7);
-                    } else if self.holds.hosted {
-                        warp.watched(site, None, start, now);
                     } else {
                         warp.range(site, None, start, now);
                     }
@@ -274,18 +246,16 @@ impl Machine {
 }
 
 /// Records the steps; the trace with costs subtracted, and what it should hold.
-fn simulate(steps: &[Step], clock: Clock) -> (Trace, Machine) {
-    simulate_holding(steps, clock, 1, Holds::default())
+fn simulate(steps: &[Step]) -> (Trace, Machine) {
+    simulate_holding(steps, 1, Holds::default())
 }
 
 /// The same, where records hold up stamps, and where so many lanes record at once.
-fn simulate_holding(steps: &[Step], clock: Clock, lanes: u8, holds: Holds) -> (Trace, Machine) {
+fn simulate_holding(steps: &[Step], lanes: u8, holds: Holds) -> (Trace, Machine) {
     let waits = holds.waits;
     let mut module = SyntheticModule::new(Keep::First, 1 << 10);
     module.lane_capacity = Some(1 << 8);
-    let mut kernel = SiteEntry::new(SiteKind::Kernel, "k", "k.rs", "k", 1, 1);
-    kernel.buffer = if holds.hosted { Buffer::Host } else { Buffer::Global };
-    let kernel = module.site_entry(&kernel, &[]);
+    let kernel = module.site(SiteKind::Kernel, "k");
     let mut sites = [[0; 2]; 2];
     for (elected, sites) in sites.iter_mut().enumerate() {
         for (site, kind) in sites.iter_mut().zip([SiteKind::Region, SiteKind::Mark]) {
@@ -299,17 +269,14 @@ fn simulate_holding(steps: &[Step], clock: Clock, lanes: u8, holds: Holds) -> (T
     // Half a nanosecond a cycle by the cycle counter.
     const ENTRY: f64 = 640_000.0;
     let mut warp = SyntheticWarp::new(kernel, 640_000, 640_000);
-    warp.header.record_clock = clock;
     if lanes > 1 {
         warp.header.strategy = u32::from(Strategy::Thread.code());
         warp.header.block_dim = [lanes.into(), 1, 1];
     }
-    let ns_per_tick = if clock == Clock::GlobalTimer { 0.5 } else { 1.0 };
     let mut machine = Machine {
         warp,
         lanes,
         sites,
-        ns_per_tick,
         now: ENTRY,
         real: ENTRY,
         open: Vec::new(),
@@ -324,20 +291,13 @@ fn simulate_holding(steps: &[Step], clock: Clock, lanes: u8, holds: Holds) -> (T
         machine.run(Step::Close(false));
     }
     let after = machine.now as u64 - 640_000 + 64_000;
-    let (cycles, ns) = match clock {
-        Clock::Cycles => (after, after / 2),
-        Clock::GlobalTimer => (2 * after, after),
-    };
-    machine.warp.leave(640_000 + cycles, 640_000 + ns);
+    machine.warp.leave(640_000 + after, 640_000 + after / 2);
     module.warps.push(machine.warp.clone());
     let mut capture = module.into_capture().expect("the sites are whole");
     capture.device.clock_mhz = Some(2000.0);
     let mut cost = table();
     for costs in [&mut cost.one_lane, &mut cost.elected] {
         costs.waits = waits;
-    }
-    if let Some(HostCost { one_lane, elected }) = &mut cost.host {
-        (one_lane.waits, elected.waits) = (waits, waits);
     }
     capture.record_cost = Some(cost);
     let mut trace = crate::decode(&capture);
@@ -357,7 +317,7 @@ fn step() -> impl proptest::strategy::Strategy<Value = Step> {
 
 #[test]
 fn regions_are_right_at_each_depth() {
-    for (elected, hosted) in [(false, false), (true, false), (false, true), (true, true)] {
+    for elected in [false, true] {
         for (depth, close) in [
             (1, Step::Close(false)),
             (2, Step::Close(true)),
@@ -368,16 +328,13 @@ fn regions_are_right_at_each_depth() {
             let mut steps = vec![Step::Open(elected); depth];
             steps.push(Step::Work(1_000));
             steps.extend(vec![close; depth]);
-            let holds = Holds::default().in_host(hosted);
-            let (trace, _) = simulate_holding(&steps, Clock::Cycles, 1, holds);
+            let (trace, _) = simulate(&steps);
             for region in &trace.warps[0].regions {
-                assert_eq!(length(region), 1_000, "{elected}, {hosted}, depth {depth}");
+                assert_eq!(length(region), 1_000, "{elected}, depth {depth}");
                 let ns = region.end.map_or(0.0, |end| end.ns) - region.start.ns;
                 assert!((ns - 500.0).abs() < 0.01, "{ns}");
             }
-            let kinds = trace.diagnostics.list.iter().map(|said| said.kind);
-            let of_bus = hosted.then_some(DiagnosticKind::CostOfIdleBus);
-            assert!(kinds.eq(of_bus), "{}", trace.diagnostics);
+            assert!(trace.diagnostics.is_empty(), "{}", trace.diagnostics);
         }
     }
 }
@@ -386,33 +343,13 @@ fn regions_are_right_at_each_depth() {
 fn an_anchor_costs_the_region_around_it() {
     let open = Step::Open(false);
     let steps = [open, Step::Work(700), Step::Anchor, Step::Work(300), Step::Close(false)];
-    let (trace, _) = simulate(&steps, Clock::Cycles);
+    let (trace, _) = simulate(&steps);
     assert_eq!(length(&trace.warps[0].regions[0]), 1_000);
     assert_eq!(trace.warps[0].anchors[0].time.ticks, 640_000 + 700);
     // The same where nothing else is recorded.
-    let (trace, _) = simulate(&[Step::Anchor; 3], Clock::Cycles);
+    let (trace, _) = simulate(&[Step::Anchor; 3]);
     let anchors = trace.warps[0].anchors.iter().map(|anchor| anchor.time.ticks);
     assert_eq!(anchors.collect::<Vec<u64>>(), [640_000; 3]);
-}
-
-#[test]
-fn the_cost_in_cycles_is_taken_from_the_timer_as_nanoseconds() {
-    let steps: Vec<Step> = std::iter::repeat_n(Step::Open(false), 4)
-        .chain([Step::Work(9_000)])
-        .chain(std::iter::repeat_n(Step::Close(true), 4))
-        .collect();
-    let (trace, _) = simulate(&steps, Clock::GlobalTimer);
-    for region in &trace.warps[0].regions {
-        assert!(length(region).abs_diff(9_000) <= 1, "{}", length(region));
-    }
-    // Without a frequency, or with one that is none, the cost in nanoseconds is not known.
-    for mhz in [None, Some(0.0), Some(-2000.0), Some(f64::INFINITY), Some(f64::NAN)] {
-        let mut unknown = trace.clone();
-        (unknown.cost_subtracted, unknown.clock_mhz) = (false, mhz);
-        unknown.subtract_record_cost();
-        assert_eq!(unknown.diagnostics.count(DiagnosticKind::CostUnknown), 1, "{mhz:?}");
-        assert_eq!(unknown.warps, trace.warps);
-    }
 }
 
 #[test]
@@ -422,12 +359,7 @@ fn a_table_of_figures_that_are_none_is_refused() {
         cost.elected.mark.after_ticks = bad;
         let mut of_waits = table();
         of_waits.one_lane.waits.end.most_ticks = bad;
-        let mut of_host = table();
-        of_host.host = of_host.host.map(|mut host| {
-            host.elected.value.after_ticks = bad;
-            host
-        });
-        for cost in [cost, of_waits, of_host] {
+        for cost in [cost, of_waits] {
             let mut trace = Trace { record_cost: Some(cost), ..Trace::default() };
             trace.subtract_record_cost();
             assert_eq!(trace.diagnostics.count(DiagnosticKind::CostUnknown), 1);
@@ -474,12 +406,8 @@ proptest::proptest! {
 
     /// Whatever a warp records, the times become those of a warp that records nothing.
     #[test]
-    fn the_table_explains_all_times(
-        steps in proptest::collection::vec(step(), 0..60),
-        hosted in any::<bool>(),
-    ) {
-        let holds = Holds::default().in_host(hosted);
-        let (trace, machine) = simulate_holding(&steps, Clock::Cycles, 1, holds);
+    fn the_table_explains_all_times(steps in proptest::collection::vec(step(), 0..60)) {
+        let (trace, machine) = simulate(&steps);
         let warp = &trace.warps[0];
         let mut seen: Vec<(u64, u64)> = warp
             .regions

@@ -11,6 +11,7 @@ use super::{
 };
 use crate::capture::{Capture, CaptureEnd, ModuleCapture};
 use crate::clock::{ClockMap, ToNs};
+use crate::cost::Subtraction;
 use crate::diagnostic::{DiagnosticKind as Kind, Diagnostics, Location};
 use crate::edges;
 use crate::host::HostTrace;
@@ -68,7 +69,14 @@ pub struct Decoder<'c> {
 #[derive(Debug)]
 struct Found {
     diagnostics: Diagnostics,
-    /// Regions without an end in the warps that are shown.
+    regions: RegionCounts,
+}
+
+/// Counts of the regions of the warps that are shown.
+#[derive(Clone, Copy, Debug, Default)]
+struct RegionCounts {
+    all: u64,
+    /// Those without an end.
     open: u64,
 }
 
@@ -173,8 +181,7 @@ impl<'c> Decoder<'c> {
     }
 
     /// Subtracts the cost of recording from all times, as [`Trace::subtract_record_cost`] does: in
-    /// [`Decoder::trace`], [`Decoder::outline`] and [`Decoder::try_each_warp`], and in all exports.
-    /// [`WarpRecords`] stay as they were recorded.
+    /// [`Decoder::trace`], [`Decoder::outline`] and [`Decoder::streamed`]. [`WarpRecords`] stay as they were recorded.
     #[must_use]
     pub fn subtract_record_cost(self) -> Self {
         Self { subtracts_cost: true, found: OnceLock::new(), ..self }
@@ -190,10 +197,10 @@ impl<'c> Decoder<'c> {
     ///
     /// ```
     /// # fn export(capture: &profiler_trace::Capture, file: std::fs::File) -> std::io::Result<()> {
-    /// use profiler_trace::Decoder;
+    /// use profiler_trace::{Decoder, Export};
     ///
     /// let decoder = Decoder::new(capture).only(|warp| warp.launch == 3 && warp.block[0] < 8);
-    /// decoder.write_perfetto_to(file, &Default::default())?;
+    /// decoder.streamed().write_perfetto_to(file, &Default::default())?;
     /// # Ok(())
     /// # }
     /// ```
@@ -253,40 +260,10 @@ impl<'c> Decoder<'c> {
     /// Visits the warps in the order of [`Trace::warps`], on this thread.
     pub fn each_warp(&self, mut visit: impl FnMut(&WarpRecords<'_>)) {
         let mut memory = Memory::new();
-        Progress::expect(self.shown.len());
+        Progress::expect("warps visited", self.shown.len());
         for &slot in Progress::each(&self.shown) {
             visit(&self.slot(slot, &mut memory, &mut Diagnostics::default()));
         }
-    }
-
-    /// Visits the warps in the order of [`Trace::warps`] with all that [`Decoder::trace`] has of them,
-    /// on this thread, until `visit` fails. One warp is in memory at a time.
-    ///
-    /// The steps of a [`Progress`] are left to the caller, who knows how often all warps are visited.
-    ///
-    /// # Errors
-    ///
-    /// That of `visit`.
-    pub fn try_each_warp<E>(&self, mut visit: impl FnMut(&Warp) -> Result<(), E>) -> Result<(), E> {
-        let mut memory = Memory::new();
-        (0..self.shown.len()).try_for_each(|index| visit(&self.warp(index, &mut memory)))
-    }
-
-    /// Visits the warps on all threads, each of which has states of its own, and returns the
-    /// states. Each state sees its warps in the order of the capture's slots.
-    pub fn fold_warps<State: Send>(
-        &self,
-        state: impl Fn() -> State + Sync,
-        visit: impl Fn(&mut State, &WarpRecords<'_>) + Sync,
-    ) -> Vec<State> {
-        Progress::expect(self.shown.len());
-        threads::in_ranges(self.threads, self.slots.len(), Memory::new, |memory, slots| {
-            let mut state = state();
-            for slot in Progress::each(slots.filter(|&slot| self.is_shown(slot))) {
-                visit(&mut state, &self.slot(slot, memory, &mut Diagnostics::default()));
-            }
-            state
-        })
     }
 
     /// The whole trace in memory.
@@ -309,84 +286,68 @@ impl<'c> Decoder<'c> {
     /// The trace but for the regions of its warps, which [`Warp::regions`] then lacks.
     #[must_use]
     pub fn outline(&self) -> Trace {
-        let (mut outline, open) = self.gather(|records| records.warp.clone());
+        let (mut outline, regions) = self.gather(|records| records.warp.clone());
         if self.subtracts_cost {
             self.subtract_from_outline(&mut outline);
         }
-        self.found.get_or_init(|| Found { diagnostics: outline.diagnostics.clone(), open });
+        self.found.get_or_init(|| Found { diagnostics: outline.diagnostics.clone(), regions });
         outline
     }
 
     /// Everything lost or odd, [`Trace::diagnostics`]. This decodes the whole capture, unless that
-    /// was done before. Exports return the diagnostics, too.
+    /// was done before.
     #[must_use]
     pub fn diagnostics(&self) -> Diagnostics {
         let found = self.found.get().map(|found| found.diagnostics.clone());
         found.unwrap_or_else(|| self.outline().diagnostics)
     }
 
-    /// How many regions of the warps that are shown have no end, once there was an outline.
-    pub(crate) fn open_regions(&self) -> u64 {
-        self.found.get().map_or(0, |found| found.open)
+    /// How many regions the warps that are shown have, once there was an outline.
+    pub(super) fn region_count(&self) -> u64 {
+        self.found.get().map_or(0, |found| found.regions.all)
     }
 
-    /// A warp by its index in [`Trace::warps`].
-    pub(crate) fn warp(&self, index: usize, memory: &mut Memory) -> Warp {
-        self.warp_and_odd(index, memory).0
+    /// How many of them have no end.
+    pub(super) fn open_regions(&self) -> u64 {
+        self.found.get().map_or(0, |found| found.regions.open)
     }
 
-    /// A warp, and what was odd when the cost of recording was subtracted from it.
-    fn warp_and_odd(&self, index: usize, memory: &mut Memory) -> (Warp, Diagnostics) {
-        let warp = self.slot(self.shown[index], memory, &mut Diagnostics::default()).to_warp();
-        if !self.subtracts_cost {
-            return (warp, Diagnostics::default());
+    /// A warp by its index in [`Trace::warps`], and what was odd when the cost of recording was
+    /// subtracted from it.
+    pub(super) fn warp(&self, index: usize, memory: &mut Memory, odd: &mut Diagnostics) -> Warp {
+        let records = self.slot(self.shown[index], memory, &mut Diagnostics::default());
+        let mut warp = records.to_warp();
+        if self.subtracts_cost
+            && let Some(cost) = Subtraction::of(&self.head)
+        {
+            cost.subtract(&mut warp, odd);
         }
-        // What the subtraction asks of a trace, but for other warps and what the host did.
-        let alone = memory.alone.get_or_insert_with(|| {
-            Box::new(Trace {
-                host: HostTrace::default(),
-                diagnostics: Diagnostics::default(),
-                ..self.head.clone()
-            })
-        });
-        alone.cost_subtracted = false;
-        alone.warps.push(warp);
-        alone.subtract_from_each_warp();
-        (alone.warps.swap_remove(0), std::mem::take(&mut alone.diagnostics))
+        warp
     }
 
     /// Subtracts the cost of recording from a trace whose warps lack their regions. Each is decoded
     /// for that once more, since what is cut out of its times depends on its regions.
     fn subtract_from_outline(&self, outline: &mut Trace) {
-        let warps = std::mem::take(&mut outline.warps);
-        // Without a warp, it says only whether it can be done.
-        outline.subtract_from_each_warp();
-        if !outline.cost_subtracted {
-            outline.warps = warps;
-            return;
+        if Subtraction::of(&self.head).is_none() {
+            return outline.subtract_from_each_warp();
         }
-        drop(warps);
         let work = |memory: &mut Memory, warps: std::ops::Range<usize>| {
-            let mut all = Diagnostics::default();
+            let mut odd = Diagnostics::default();
             let warps: Vec<Warp> = Progress::each(warps)
-                .map(|index| {
-                    let (warp, odd) = self.warp_and_odd(index, memory);
-                    all.extend(&odd);
-                    Warp { regions: Vec::new(), ..warp }
-                })
+                .map(|index| Warp { regions: Vec::new(), ..self.warp(index, memory, &mut odd) })
                 .collect();
-            (warps, all)
+            (warps, odd)
         };
-        Progress::expect(self.shown.len());
-        let done = threads::in_ranges(self.threads, self.shown.len(), Memory::new, work);
+        Progress::expect("warps corrected", self.shown.len());
+        outline.warps.clear();
         let mut odd = Diagnostics::default();
-        for (warps, of_warps) in done {
+        for (warps, of_warps) in
+            threads::in_ranges(self.threads, self.shown.len(), Memory::new, work)
+        {
             outline.warps.extend(warps);
             odd.extend(&of_warps);
         }
-        // A whole trace adds it when it has been through all warps.
-        odd.list.sort_by_key(|diagnostic| diagnostic.kind == Kind::CostExceedsDuration);
-        outline.diagnostics.extend(&odd);
+        outline.end_subtraction(odd);
     }
 
     fn slot<'m>(
@@ -414,8 +375,8 @@ impl<'c> Decoder<'c> {
     }
 
     /// A trace of the warps that are shown, of each what `keep` returns. All are decoded: arrows and
-    /// diagnostics are those of all. Beside it, how many regions of those that are shown have no end.
-    fn gather(&self, keep: impl Fn(&WarpRecords<'_>) -> Warp + Sync) -> (Trace, u64) {
+    /// diagnostics are those of all. Beside it, how many regions those that are shown have.
+    fn gather(&self, keep: impl Fn(&WarpRecords<'_>) -> Warp + Sync) -> (Trace, RegionCounts) {
         struct Kept {
             warp: Warp,
             last_ns: Option<f64>,
@@ -423,7 +384,7 @@ impl<'c> Decoder<'c> {
         let work = |memory: &mut Memory, slots: std::ops::Range<usize>| {
             let mut diagnostics = Diagnostics::default();
             let mut recorded = Recorded::default();
-            let mut open_elsewhere = 0;
+            let mut regions = RegionCounts::default();
             let kept: Vec<Kept> = slots
                 .map(|slot| {
                     let open_before = diagnostics.count(Kind::OpenRegion);
@@ -431,25 +392,27 @@ impl<'c> Decoder<'c> {
                     recorded.add(self.slots[slot].kernel, &records, self.head.sites.len());
                     let last_ns = records.warp.exit.is_none().then(|| records.last_ns());
                     if !self.is_shown(slot) {
-                        open_elsewhere += diagnostics.count(Kind::OpenRegion) - open_before;
                         return Kept { warp: records.warp.clone(), last_ns };
                     }
+                    regions.all += records.regions().len() as u64;
+                    regions.open += diagnostics.count(Kind::OpenRegion) - open_before;
                     let warp = keep(&records);
                     Progress::step();
                     Kept { warp, last_ns }
                 })
                 .collect();
-            (kept, diagnostics, open_elsewhere, recorded)
+            (kept, diagnostics, regions, recorded)
         };
-        Progress::expect(self.shown.len());
+        Progress::expect("warps decoded", self.shown.len());
         let done = threads::in_ranges(self.threads, self.slots.len(), Memory::new, work);
-        let mut open = 0;
+        let mut regions = RegionCounts::default();
         let mut trace = self.head.clone();
         let mut kept: Vec<Option<Kept>> = Vec::with_capacity(self.slots.len());
         let mut recorded = Recorded::default();
-        for (slots, diagnostics, open_elsewhere, recorded_in_part) in done {
+        for (slots, diagnostics, of_part, recorded_in_part) in done {
             recorded.append(recorded_in_part);
-            open += diagnostics.count(Kind::OpenRegion) - open_elsewhere;
+            regions.all += of_part.all;
+            regions.open += of_part.open;
             kept.extend(slots.into_iter().map(Some));
             trace.diagnostics.extend(&diagnostics);
         }
@@ -472,7 +435,7 @@ impl<'c> Decoder<'c> {
         if self.shown.len() < self.order.len() {
             self.leave_out(&mut trace);
         }
-        (trace, open)
+        (trace, regions)
     }
 
     /// Takes what is not shown out of a trace of all warps.
@@ -556,12 +519,10 @@ impl WarpRecords<'_> {
 pub(crate) struct Memory {
     scratch: Scratch,
     warp: Warp,
-    /// A trace for one warp, from which the cost of recording is subtracted in it.
-    alone: Option<Box<Trace>>,
 }
 
 impl Memory {
     pub(crate) fn new() -> Self {
-        Self { scratch: Scratch::default(), warp: blank_warp(), alone: None }
+        Self { scratch: Scratch::default(), warp: blank_warp() }
     }
 }

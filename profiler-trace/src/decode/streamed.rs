@@ -4,6 +4,7 @@ use std::borrow::Cow;
 use std::cell::RefCell;
 
 use super::stream::{Decoder, Memory};
+use crate::diagnostic::Diagnostics;
 use crate::model::{Trace, Warp};
 use crate::source::WarpSource;
 
@@ -12,11 +13,9 @@ use crate::source::WarpSource;
 ///
 /// ```
 /// # fn statistics(capture: &profiler_trace::Capture) -> profiler_trace::Stats {
-/// use profiler_trace::{Decoder, StatsQuery, WarpSource};
+/// use profiler_trace::{Decoder, Stats, StatsQuery};
 ///
-/// let decoder = Decoder::new(capture);
-/// let trace = decoder.streamed();
-/// trace.stats_of(&StatsQuery::new())
+/// Stats::of(&Decoder::new(capture).streamed(), &StatsQuery::new())
 /// # }
 /// ```
 #[derive(Debug)]
@@ -29,6 +28,12 @@ pub struct StreamedTrace<'d> {
 impl<'d> StreamedTrace<'d> {
     pub(crate) fn new(decoder: &'d Decoder<'d>) -> Self {
         Self { decoder, outline: decoder.outline(), memory: RefCell::new(Memory::new()) }
+    }
+
+    /// The number of regions of all warps.
+    #[must_use]
+    pub fn region_count(&self) -> u64 {
+        self.decoder.region_count()
     }
 
     /// The outline, as of [`Decoder::outline`].
@@ -44,7 +49,11 @@ impl WarpSource for StreamedTrace<'_> {
     }
 
     fn warp(&self, index: usize) -> Cow<'_, Warp> {
-        Cow::Owned(self.decoder.warp(index, &mut self.memory.borrow_mut()))
+        Cow::Owned(self.decoder.warp(
+            index,
+            &mut self.memory.borrow_mut(),
+            &mut Diagnostics::default(),
+        ))
     }
 
     fn open_regions(&self) -> u64 {

@@ -209,16 +209,10 @@ const fn texts(kind: DiagnosticKind) -> (&'static str, &'static str) {
             "More than four warps of an SM recorded at once, or several lanes of a warp: record fewer warps \
              of an SM, or by = warp or by = elected",
         ),
-        Kind::CostOfIdleBus => (
-            "{count} warp[|s] recorded into host memory (buffer = host); the cost on an idle bus was \
-             subtracted from [its|their] times",
-            "If the bus was busy, regions are too long by an unknown time: record fewer regions or blocks, \
-             or use buffer = global",
-        ),
         Kind::CostUnknown => (
             "the cost of records is not known {count} time[|s], and nothing was subtracted there",
-            "Measure it with the session (measure_record_cost). With clock = globaltimer, let the session run \
-             longer",
+            "Measure it with the session (measure_record_cost). It is known only with clock = cycles and \
+             buffer = global",
         ),
         Kind::OccupancyDrop => (
             "fewer blocks of {count} kernel[|s] fit an SM with annotations than without ({number} with \

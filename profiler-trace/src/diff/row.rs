@@ -30,7 +30,7 @@ pub(super) fn rows(a: &DiffSide, b: &DiffSide) -> Vec<DiffRow> {
     subjects.sort_by_cached_key(|subject| (kernels[subject.kernel()], rank(subject)));
     let needed = 10.0 * subjects.len() as f64 / a.options.false_discovery_rate;
     let permutations = PERMUTATIONS.max((needed as u32).min(MOST_PERMUTATIONS));
-    Progress::expect(subjects.len());
+    Progress::expect("rows compared", subjects.len());
     let mut rows: Vec<DiffRow> = Progress::each(subjects)
         .enumerate()
         .map(|(seed, subject)| row((a, b), subject, permutations, seed as u64))

@@ -9,7 +9,6 @@ use super::Subject;
 use super::options::{DiffError, DiffOptions};
 use crate::diagnostic::{DiagnosticKind, Severity};
 use crate::model::Trace;
-use crate::progress::Progress;
 use crate::source::WarpSource;
 use crate::stats::collect::{self, InTrace, Seen, Walk};
 
@@ -129,7 +128,6 @@ impl DiffSide {
     /// Adds a trace, of a capture of its own: one in memory, or one that is streamed.
     pub fn add(&mut self, trace: &impl WarpSource) {
         let (source, trace) = (trace, trace.outline());
-        Progress::expect(trace.warps.len());
         self.add_facts(trace);
         let places = self.add_launches(trace);
         self.add_regions(source, &places);

@@ -39,6 +39,7 @@ fn rows<'t>(
     mut write: impl FnMut(Row<'t>) -> io::Result<()>,
 ) -> io::Result<()> {
     let trace = source.outline();
+    Progress::expect("warps written", trace.warps.len());
     for (index, warp) in Progress::each(trace.warps.iter().enumerate()) {
         let Some(launch) = trace.launches.get(warp.launch) else { continue };
         let warp = &*source.warp(index);

@@ -61,6 +61,7 @@ pub(super) fn write(
     let mut lines = Lines { trace, written: HashMap::new(), stack: String::new() };
     let mut tree = Tree::default();
     let mut last: Option<&Warp> = None;
+    Progress::expect("warps written", trace.warps.len());
     for (index, warp) in Progress::each(trace.warps.iter().enumerate()) {
         let Some(launch) = trace.launches.get(warp.launch) else { continue };
         if last.is_some_and(|last| group.is_done(last, warp)) {

@@ -51,6 +51,7 @@ impl<'t> Profile<'t> {
             has_cycles,
             notes: notes::summary(source),
         };
+        Progress::expect("warps gathered", trace.warps.len());
         let mut next = 0;
         for warps in trace.warps.chunk_by(|left, right| left.launch == right.launch) {
             let first = next;

@@ -19,18 +19,16 @@ mod rows;
 mod sink;
 mod stacks;
 mod text;
-mod timeline;
 mod tree;
 mod walk;
 mod write;
 
-use std::io::{self, Write};
 use std::path::Path;
 
 use crate::file::FileError;
 use crate::model::Trace;
 pub use folded::StackGroup;
-pub use write::write_folded;
+pub use write::Export;
 
 /// Options for timelines.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -59,19 +57,6 @@ impl Trace {
         FileError::of_writing(path.as_ref(), |file| self.write_perfetto_to(file, &options))
     }
 
-    /// Writes a timeline in Perfetto's native format. The writer need not be buffered.
-    ///
-    /// Timestamps are whole nanoseconds on the trace's axis; if anything lies before its origin, all
-    /// are moved by what brings the earliest to 0. Rounding keeps order and nesting.
-    ///
-    /// # Errors
-    ///
-    /// Those of the writer.
-    pub fn write_perfetto_to(&self, writer: impl Write, options: &ExportOptions) -> io::Result<()> {
-        walk::expect(self.warps.len());
-        timeline::write_perfetto(self, writer, options)
-    }
-
     /// Writes a timeline as Chrome JSON, which Perfetto and chrome://tracing read.
     ///
     /// # Errors
@@ -80,18 +65,5 @@ impl Trace {
     pub fn write_chrome(&self, path: impl AsRef<Path>) -> Result<(), FileError> {
         let options = ExportOptions::default();
         FileError::of_writing(path.as_ref(), |file| self.write_chrome_to(file, &options))
-    }
-
-    /// Writes a timeline as Chrome JSON. The writer need not be buffered.
-    ///
-    /// Timestamps are microseconds with three decimals, on the same axis as in
-    /// [`Trace::write_perfetto_to`].
-    ///
-    /// # Errors
-    ///
-    /// Those of the writer.
-    pub fn write_chrome_to(&self, writer: impl Write, options: &ExportOptions) -> io::Result<()> {
-        walk::expect(self.warps.len());
-        timeline::write_chrome(self, writer, options)
     }
 }

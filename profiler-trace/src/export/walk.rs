@@ -20,16 +20,6 @@ use crate::source::{WarpSource, notes};
 use host::Calls;
 use tracks::{Held, Lanes};
 
-/// A survey of a warp in sixteenths of what it takes to write it, which is between a quarter and a
-/// tenth.
-const SURVEY_SIXTEENTHS: u64 = 4;
-
-/// Says that so many warps will be surveyed and written.
-pub(super) fn expect(warps: usize) {
-    Progress::weighing(SURVEY_SIXTEENTHS, || Progress::expect(warps));
-    Progress::expect(warps);
-}
-
 /// The content of an item of a row.
 #[derive(Clone, Copy)]
 enum What<'t> {
@@ -48,6 +38,8 @@ pub(super) fn walk(
     sink: &mut impl Sink,
 ) -> io::Result<()> {
     let trace = source.outline();
+    // Surveys take a tenth to a quarter of the time, and are not counted.
+    Progress::expect("warps written", trace.warps.len());
     let axis = Axis::new(trace);
     let arrows = Arrows::new(trace, &axis);
     let calls = Calls::new(trace, &axis);
@@ -179,7 +171,7 @@ impl<'t, S: WarpSource> Walk<'t, S> {
         let mut root = Node::root();
         let warps = trace.launches[launch].warps.clone();
         let warps = warps.start.min(trace.warps.len())..warps.end.min(trace.warps.len());
-        let users = Progress::weighing(SURVEY_SIXTEENTHS, || self.users(warps.clone()));
+        let users = self.users(warps.clone());
         if self.options.counters {
             self.counters(process, &mut root, warps.clone(), sink)?;
         }

@@ -1,20 +1,59 @@
-//! Exports for programs other than timeline viewers: flame graphs, profiles, tables.
+//! Exports for other programs, of a trace in memory and of one that is decoded meanwhile.
 
 use std::io::{self, BufWriter, Write};
 
-use super::{StackGroup, events, folded, hatchet};
-use crate::decode::Decoder;
-use crate::decode::StreamedTrace;
-use crate::diagnostic::Diagnostics;
-use crate::model::Trace;
-use crate::progress::Progress;
+use super::{ExportOptions, StackGroup, chrome, events, folded, hatchet, perfetto, walk};
 use crate::source::WarpSource;
 
-/// The work to decode the outline of a warp, in sixteenths of the work to write it. It is between a
-/// tenth and a seventieth.
-const OUTLINE_SIXTEENTHS: u64 = 1;
+/// Bytes that are gathered before they are written.
+const BUFFER_BYTES: usize = 1 << 16;
 
-impl Trace {
+/// Writes a trace for other programs: one in memory, or a [`StreamedTrace`](crate::StreamedTrace), whose
+/// warps are decoded meanwhile. Both write the same bytes.
+///
+/// ```
+/// # fn export(capture: &profiler_trace::Capture, file: std::fs::File) -> std::io::Result<()> {
+/// use profiler_trace::{Decoder, Export};
+///
+/// Decoder::new(capture).streamed().write_perfetto_to(file, &Default::default())
+/// # }
+/// ```
+pub trait Export: WarpSource + Sized {
+    /// Writes a timeline in Perfetto's native format. The writer need not be buffered.
+    ///
+    /// Timestamps are whole nanoseconds on the trace's axis; if anything lies before its origin, all
+    /// are moved by what brings the earliest to 0. Rounding keeps order and nesting.
+    ///
+    /// Beside the outline, this holds the regions of one warp and, where kernels chose tracks by number,
+    /// those of one such track, or of several that together have no more than a sixteenth of what is on
+    /// all of them, or than 65 536 regions and marks.
+    ///
+    /// # Errors
+    ///
+    /// Those of the writer.
+    fn write_perfetto_to(&self, writer: impl Write, options: &ExportOptions) -> io::Result<()> {
+        buffered(writer, |writer| {
+            let mut sink = perfetto::Perfetto::new(self.outline(), writer)?;
+            walk::walk(self, options, &mut sink)
+        })
+    }
+
+    /// Writes a timeline as Chrome JSON. The writer need not be buffered.
+    ///
+    /// Timestamps are microseconds with three decimals, on the same axis as in
+    /// [`Export::write_perfetto_to`], and so is the memory that it takes.
+    ///
+    /// # Errors
+    ///
+    /// Those of the writer.
+    fn write_chrome_to(&self, writer: impl Write, options: &ExportOptions) -> io::Result<()> {
+        buffered(writer, |writer| {
+            let mut sink = chrome::Chrome::new(self.outline(), writer)?;
+            walk::walk(self, options, &mut sink)?;
+            sink.finish()
+        })
+    }
+
     /// Writes folded stacks, from which inferno and other tools make flame graphs: a line for each
     /// distinct stack, `kernel;region;region 1234`. The writer need not be buffered.
     ///
@@ -42,14 +81,14 @@ impl Trace {
     /// # Errors
     ///
     /// Those of the writer.
-    pub fn write_folded_to(&self, writer: impl Write, group: StackGroup) -> io::Result<()> {
-        write_folded(self, writer, group)
+    fn write_folded_to(&self, writer: impl Write, group: StackGroup) -> io::Result<()> {
+        buffered(writer, |writer| folded::write(self, group, writer))
     }
 
     /// Writes a profile in the literal format of Hatchet, which Triton's `proton-viewer` reads
     /// (conventionally `NAME.hatchet`). The writer need not be buffered.
     ///
-    /// The frames are those of [`Trace::write_folded_to`]. For each the viewer shows
+    /// The frames are those of [`Export::write_folded_to`]. For each the viewer shows
     ///
     /// - `-m cycles`: its cycles, summed over all recorders;
     /// - `-m normalized_cycles`: the cycles that warps spent in it, divided by the warps of the launch that
@@ -66,8 +105,7 @@ impl Trace {
     /// # Errors
     ///
     /// Those of the writer.
-    pub fn write_hatchet_to(&self, writer: impl Write) -> io::Result<()> {
-        Progress::expect(self.warps.len());
+    fn write_hatchet_to(&self, writer: impl Write) -> io::Result<()> {
         buffered(writer, |writer| hatchet::write(self, writer))
     }
 
@@ -81,12 +119,11 @@ impl Trace {
     /// # Errors
     ///
     /// Those of the writer.
-    pub fn write_events_csv_to(&self, writer: impl Write) -> io::Result<()> {
-        Progress::expect(self.warps.len());
+    fn write_events_csv_to(&self, writer: impl Write) -> io::Result<()> {
         buffered(writer, |writer| events::write_as_csv(self, writer))
     }
 
-    /// Writes the rows of [`Trace::write_events_csv_to`] as lines of JSON: an object each, whose
+    /// Writes the rows of [`Export::write_events_csv_to`] as lines of JSON: an object each, whose
     /// keys are the columns, with `null` for an empty field. Such a file can be read line by line.
     /// Values that JSON has no number for (`NaN`, `inf`) are strings. The writer need not be
     /// buffered.
@@ -94,106 +131,19 @@ impl Trace {
     /// # Errors
     ///
     /// Those of the writer.
-    pub fn write_events_json_to(&self, writer: impl Write) -> io::Result<()> {
-        Progress::expect(self.warps.len());
+    fn write_events_json_to(&self, writer: impl Write) -> io::Result<()> {
         buffered(writer, |writer| events::write_as_json(self, writer))
     }
 }
 
-impl Decoder<'_> {
-    /// Writes folded stacks as [`Trace::write_folded_to`] does, and decodes the warps meanwhile.
-    /// Returns [`Trace::diagnostics`].
-    ///
-    /// Next to the capture, this holds what [`Decoder::outline`] returns, the regions of one warp,
-    /// and the stacks that [`Trace::write_folded_to`] speaks of.
-    ///
-    /// # Errors
-    ///
-    /// Those of the writer.
-    pub fn write_folded_to(
-        &self,
-        writer: impl Write,
-        group: StackGroup,
-    ) -> io::Result<Diagnostics> {
-        self.write(self.warp_count(), |trace| folded_of(trace, writer, group))
-    }
-
-    /// As [`Trace::write_hatchet_to`], in the way of [`Decoder::write_folded_to`]. The stacks are
-    /// those of all kernels.
-    ///
-    /// # Errors
-    ///
-    /// Those of the writer.
-    pub fn write_hatchet_to(&self, writer: impl Write) -> io::Result<Diagnostics> {
-        self.write(self.warp_count(), |trace| {
-            buffered(writer, |writer| hatchet::write(trace, writer))
-        })
-    }
-
-    /// As [`Trace::write_events_csv_to`], in the way of [`Decoder::write_folded_to`], without any
-    /// stack.
-    ///
-    /// # Errors
-    ///
-    /// Those of the writer.
-    pub fn write_events_csv_to(&self, writer: impl Write) -> io::Result<Diagnostics> {
-        self.write(self.warp_count(), |trace| {
-            buffered(writer, |writer| events::write_as_csv(trace, writer))
-        })
-    }
-
-    /// Writes what [`Trace::write_events_json_to`] writes, in the way of
-    /// [`Decoder::write_events_csv_to`].
-    ///
-    /// # Errors
-    ///
-    /// Those of the writer.
-    pub fn write_events_json_to(&self, writer: impl Write) -> io::Result<Diagnostics> {
-        self.write(self.warp_count(), |trace| {
-            buffered(writer, |writer| events::write_as_json(trace, writer))
-        })
-    }
-
-    /// Lets `write` go through so many warps, each time that it goes through one counted.
-    pub(super) fn write(
-        &self,
-        steps: usize,
-        write: impl FnOnce(&StreamedTrace<'_>) -> io::Result<()>,
-    ) -> io::Result<Diagnostics> {
-        // Before the outline is decoded, so that all steps are known from the begin.
-        Progress::expect(steps);
-        let trace = Progress::weighing(OUTLINE_SIXTEENTHS, || self.streamed());
-        write(&trace)?;
-        Ok(trace.into_outline().diagnostics)
-    }
-}
-
-/// Writes the folded stacks of a trace, as [`Trace::write_folded_to`] does, or of a capture that is
-/// decoded meanwhile.
-///
-/// # Errors
-///
-/// Those of the writer.
-pub fn write_folded(
-    source: &impl WarpSource,
-    writer: impl Write,
-    group: StackGroup,
-) -> io::Result<()> {
-    Progress::expect(source.outline().warps.len());
-    folded_of(source, writer, group)
-}
-
-/// [`write_folded`], once its steps are expected.
-fn folded_of(source: &impl WarpSource, writer: impl Write, group: StackGroup) -> io::Result<()> {
-    buffered(writer, |writer| folded::write(source, group, writer))
-}
+impl<Source: WarpSource> Export for Source {}
 
 /// Lets `write` write through a buffer.
 pub(super) fn buffered<W: Write>(
     writer: W,
     write: impl FnOnce(&mut BufWriter<W>) -> io::Result<()>,
 ) -> io::Result<()> {
-    let mut writer = BufWriter::with_capacity(1 << 16, writer);
+    let mut writer = BufWriter::with_capacity(BUFFER_BYTES, writer);
     write(&mut writer)?;
     writer.flush()
 }

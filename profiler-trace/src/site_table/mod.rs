@@ -7,7 +7,6 @@ mod ptx;
 use std::collections::BTreeSet;
 
 use profiler_wire::site::{Buffer, Names, STRATEGY_OF_KERNEL, SiteError};
-use profiler_wire::symbol::CALIBRATION_OF_HOST;
 use profiler_wire::{SiteEntry, SiteKind, Strategy};
 
 pub use error::SiteTableError;
@@ -146,12 +145,10 @@ impl SiteTable {
     }
 
     /// Whether the records of a kernel go to the memory of the host, so that the session's arrays
-    /// must lie there. That by which the profiler measures what such a record costs does not count: on
-    /// the emulator it is among the sites of programs without any such kernel, too.
+    /// must lie there.
     #[must_use]
     pub fn needs_host_memory(&self) -> bool {
-        let is_own = |kernel: &Site| kernel.symbol.as_deref() == Some(CALIBRATION_OF_HOST);
-        self.kernels().any(|kernel| kernel.buffer == Buffer::Host && !is_own(kernel))
+        self.kernels().any(|kernel| kernel.buffer == Buffer::Host)
     }
 
     /// Whether a lane other than lane 0 may record at some site, so that the session must give all

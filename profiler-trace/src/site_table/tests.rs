@@ -55,14 +55,6 @@ fn the_buffer_of_a_kernel_is_read_and_what_is_none_is_refused() {
     let read = table(&host).expect("whole");
     assert!(read.needs_host_memory());
     assert_eq!(read.sites()[0].buffer, Buffer::Host);
-    // What measures the cost is in programs without such kernels, too, and asks for nothing.
-    const OWN: SiteEntry<'static> = SiteEntry {
-        symbol: profiler_wire::symbol::CALIBRATION_OF_HOST,
-        buffer: Buffer::Host,
-        ..ENTRY
-    };
-    let own = OWN.encode::<{ OWN.encoded_len() }>();
-    assert!(!table(&own).expect("whole").needs_host_memory());
     // Byte 5 holds both. Every other number is refused, by this version as by those before it.
     let accepted = (0..=u8::MAX).filter(|kind| {
         let mut bytes = global;

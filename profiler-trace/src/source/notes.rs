@@ -93,11 +93,8 @@ pub(crate) fn facts(source: &(impl WarpSource + ?Sized)) -> Vec<String> {
                      {adjacent_inside} back to back)"
                 )
             };
-            let host = cost.host.map_or_else(String::new, |host| {
-                format!(", in host memory {}", of(&host.one_lane))
-            });
             format!(
-                "cost of a record: a region takes {}{host}; {}",
+                "cost of a record: a region takes {}; {}",
                 of(&cost.one_lane),
                 if trace.cost_subtracted {
                     "subtracted from the times of each warp separately; times of different warps are not \

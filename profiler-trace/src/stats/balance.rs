@@ -203,7 +203,7 @@ fn regions(trace: &Trace, warps: &[Warp]) -> Vec<RegionBalance> {
     let merged = trace.sites_by_name();
     // Time of each name in each warp that has any.
     let mut times: BTreeMap<SiteIndex, BTreeMap<usize, WarpTime>> = BTreeMap::new();
-    Progress::expect(warps.len());
+    Progress::expect("warps gathered", warps.len());
     for (index, warp) in Progress::each(warps.iter().enumerate()) {
         for region in &warp.regions {
             if let Some(end) = region.end {

@@ -146,7 +146,7 @@ impl<'t, S: WarpSource> Walk<'t, S> {
     }
 
     /// The number of warps of the launches in the query.
-    pub(crate) fn warp_count(&self) -> usize {
+    fn warp_count(&self) -> usize {
         let launches = self.trace.launches.iter().enumerate();
         let launches = launches.filter(|(number, _)| self.query.takes_launch(self.trace, *number));
         // A range of warps may be any, and go beyond those that are there.
@@ -156,6 +156,7 @@ impl<'t, S: WarpSource> Walk<'t, S> {
 
     /// Indices of the warps that are in, each with the place of its kernel and its own.
     fn warps(&mut self, mut each: impl FnMut(&mut Self, usize, usize, StatsPlace)) {
+        Progress::expect("warps gathered", self.warp_count());
         for (number, launch) in self.trace.launches.iter().enumerate() {
             if !self.query.takes_launch(self.trace, number) {
                 continue;
@@ -281,35 +282,26 @@ pub(super) fn merged(trace: &Trace, by: GroupBy) -> Vec<SiteIndex> {
     merged.collect()
 }
 
-/// The steps of [`collect`] for each warp: to go through it for times in each unit, and to find the
-/// quantiles of these, which takes about as long again.
-pub(crate) const PASSES: usize = 4;
-
 pub(crate) fn collect(source: &impl WarpSource, query: &StatsQuery) -> Stats {
     let mut walk = Walk::new(source, query);
     let trace = walk.trace;
-    let warps = walk.warp_count();
-    Progress::expect(warps.saturating_mul(PASSES));
     walk.marks = Some(Marks::new(trace, query.group_by()));
     count(&mut walk);
     let marks = walk.marks.take().map(|marks| marks.rows(trace, &walk.kernels));
-    // It goes through the warps once more, but not through what they recorded.
-    let recorders = Progress::weighing(0, || recorders(&mut walk));
+    let recorders = recorders(&mut walk);
     let summaries = |walk: &mut Walk<'_, _>| {
         let rows = walk.rows.len();
-        let all = walk.rows.iter().map(|counted| counted.durations.len()).sum();
-        let mut steps = Progress::spread(warps, all);
+        Progress::expect("rows summarized", rows);
         let summary = |row: usize| {
             let counted = &mut walk.rows[row];
             let mut durations = std::mem::take(&mut counted.durations);
             let summary = summarize(&mut durations, std::mem::take(&mut counted.spent).sum.value());
-            steps(durations.len());
             // With its memory, for the next unit.
             durations.clear();
             counted.durations = durations;
             summary
         };
-        (0..rows).map(summary).collect::<Vec<Summary>>()
+        Progress::each(0..rows).map(summary).collect::<Vec<Summary>>()
     };
     let ns = summaries(&mut walk);
     walk.seen(|counted, _, InTrace { warp, index }, seen| {

@@ -232,7 +232,7 @@ fn shares(trace: &Trace, steps: &[PathStep]) -> Vec<PathShare> {
         }
     }
     let mut of_sites: BTreeMap<Option<SiteIndex>, f64> = BTreeMap::new();
-    Progress::expect(runs.len());
+    Progress::expect("warps on the path", runs.len());
     for (warp, runs) in Progress::each(runs) {
         sweep(&trace.warps[warp], &runs, &mut of_sites);
     }

@@ -101,7 +101,7 @@ impl Trace {
         let edges = after(of.warps.start)..after(of.warps.end);
         let mut stamps = Stamps::new(self);
         let mut waits = Vec::with_capacity(edges.len());
-        Progress::expect(edges.len());
+        Progress::expect("waits", edges.len());
         for index in Progress::each(edges) {
             let edge = self.edges[index];
             let (Some(from), Some(to)) = (mark(edge.from), mark(edge.to)) else { continue };

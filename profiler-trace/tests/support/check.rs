@@ -2,7 +2,7 @@
 
 use std::num::NonZeroUsize;
 
-use profiler_trace::{Capture, Decoder, ExportOptions, GroupBy, StackGroup, Trace, Warp};
+use profiler_trace::{Capture, Decoder, Export, ExportOptions, GroupBy, StackGroup, Trace, Warp};
 use serde_json::Value as Json;
 
 use crate::memory::within;
@@ -168,7 +168,7 @@ fn ways_of_decoding(capture: &Capture, trace: &Trace, choice: u8) {
     let some = Decoder::new(capture).only(takes);
     assert_eq!(text(&some.trace()), text(&part::part_of(trace, takes)));
     let options = ExportOptions::default();
-    let streamed = written(|bytes| some.write_perfetto_to(bytes, &options).map(drop));
+    let streamed = written(|bytes| some.streamed().write_perfetto_to(bytes, &options));
     assert!(streamed == written(|bytes| some.trace().write_perfetto_to(bytes, &options)));
 }
 

@@ -7,7 +7,7 @@ use std::path::Path;
 use captures::{file, of_warps, small};
 use profiler_test_tools::synthetic::{Keep, SyntheticModule};
 use profiler_trace::{
-    Buffer, Capture, CaptureEnd, DeviceInfo, FormCosts, HostCapture, HostCost, KernelResources,
+    Buffer, Capture, CaptureEnd, DeviceInfo, FormCosts, HostCapture, KernelResources,
     ModuleCapture, RecordCost, ResourceEffect, StampCost, StampWait, StampWaits, decode,
 };
 use profiler_wire::descriptor::{self, Lost};
@@ -168,7 +168,6 @@ proptest! {
         device in device(),
         modules in prop::collection::vec(module(), 0..3),
         costs in prop::option::of((costs(), costs())),
-        costs_of_host in prop::option::of((costs(), costs())),
         has_host in any::<bool>(),
         resources in prop::collection::vec(resource_effect(), 0..3),
         end in prop_oneof![
@@ -177,10 +176,7 @@ proptest! {
             any::<u32>().prop_map(|code| CaptureEnd::Failed { code }),
         ],
     ) {
-        let host = costs_of_host
-            .map(|(one_lane, elected)| HostCost { one_lane, elected });
-        let record_cost = costs
-            .map(|(one_lane, elected)| RecordCost { one_lane, elected, host });
+        let record_cost = costs.map(|(one_lane, elected)| RecordCost { one_lane, elected });
         let capture = Capture {
             device,
             modules,

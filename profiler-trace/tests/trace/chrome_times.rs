@@ -1,6 +1,6 @@
 //! A reader that takes the numbers of Chrome's JSON for doubles gets every nanosecond.
 
-use profiler_trace::{ExportOptions, Trace, Value as RegionValue};
+use profiler_trace::{Export, ExportOptions, Trace, Value as RegionValue};
 use profiler_wire::SiteKind;
 use serde_json::Value;
 

@@ -1,6 +1,6 @@
 //! Whatever a trace holds, also what no decoder would put there, exports are whole.
 
-use profiler_trace::{SiteIndex, StackGroup, Time, Trace, Value};
+use profiler_trace::{Export, SiteIndex, StackGroup, Time, Trace, Value};
 use proptest::prelude::*;
 use proptest::sample::Index;
 use serde_json::Value as Json;

@@ -5,7 +5,7 @@ use crate::support;
 use std::io::{self, Write};
 use std::path::Path;
 
-use profiler_trace::{ExportOptions, StackGroup, Trace};
+use profiler_trace::{Export, ExportOptions, StackGroup, Trace};
 use profiler_wire::SiteKind;
 
 use support::{gpu, launch, region, site, warp};
@@ -38,10 +38,10 @@ fn trace() -> Trace {
     trace
 }
 
-type Export = fn(&Trace, &mut dyn Write) -> io::Result<()>;
+type Way = fn(&Trace, &mut dyn Write) -> io::Result<()>;
 
 /// Every way to write a trace.
-const EXPORTS: [Export; 8] = [
+const EXPORTS: [Way; 8] = [
     |trace, writer| trace.write_perfetto_to(writer, &ExportOptions::default()),
     |trace, writer| trace.write_chrome_to(writer, &ExportOptions::default()),
     |trace, writer| trace.write_hatchet_to(writer),

@@ -6,7 +6,7 @@ use crate::zoo;
 use std::collections::BTreeMap;
 
 use inferno::flamegraph::{self, Options};
-use profiler_trace::{StackGroup, Time, Trace};
+use profiler_trace::{Export, StackGroup, Time, Trace};
 use profiler_wire::SiteKind;
 use proptest::prelude::*;
 

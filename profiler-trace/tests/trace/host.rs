@@ -4,8 +4,8 @@ use crate::captures;
 
 use profiler_test_tools::synthetic::{Keep, SyntheticModule, SyntheticWarp};
 use profiler_trace::{
-    Capture, ClockPair, ExportOptions, HostCapture, HostRecord, HostSpan, HostSpanKind, Trace,
-    decode,
+    Capture, ClockPair, Export, ExportOptions, HostCapture, HostRecord, HostSpan, HostSpanKind,
+    Trace, decode,
 };
 use profiler_wire::SiteKind;
 use profiler_wire::site::SiteEntry;

@@ -2,7 +2,7 @@
 
 use profiler_test_tools::synthetic::{Keep, SyntheticModule, SyntheticWarp};
 use profiler_trace::{
-    Capture, CaptureEnd, Decoder, DiagnosticKind as Kind, ExportOptions, Location,
+    Capture, CaptureEnd, Decoder, DiagnosticKind as Kind, Export, ExportOptions, Location,
     ModuleCapture, Trace, Value, decode,
 };
 use profiler_wire::descriptor::{FLAG_CLAIMED, Lost};

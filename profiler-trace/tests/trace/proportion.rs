@@ -4,7 +4,7 @@
 use crate::support;
 
 use profiler_trace::diff::{DiffOptions, diff};
-use profiler_trace::{ExportOptions, GroupBy, SiteIndex, Trace};
+use profiler_trace::{Export, ExportOptions, GroupBy, SiteIndex, Trace};
 use profiler_wire::SiteKind;
 
 use support::{edge, gpu, last, launch, mark, region, site, warp};

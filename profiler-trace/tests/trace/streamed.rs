@@ -11,8 +11,8 @@ use part::part_of;
 use profiler_test_tools::synthetic::{Content, Keep, SyntheticModule, SyntheticWarp, sized};
 use profiler_trace::diff::{Diff, DiffOptions, DiffSide};
 use profiler_trace::{
-    Buffer, Capture, Decoder, DiagnosticKind, Diagnostics, ExportOptions, FormCosts, GroupBy,
-    HostCost, Progress, RecordCost, StackGroup, StampCost, StatsQuery, Trace, Value, Warp,
+    Buffer, Capture, Decoder, DiagnosticKind, Export, ExportOptions, FormCosts, GroupBy, Progress,
+    RecordCost, StackGroup, StampCost, Stats, StatsQuery, StreamedTrace, Trace, Value, Warp,
     WarpSource,
 };
 use profiler_wire::{SiteEntry, SiteKind};
@@ -64,20 +64,20 @@ fn written(write: impl FnOnce(&mut Vec<u8>) -> std::io::Result<()>) -> Vec<u8> {
     bytes
 }
 
-/// A way to write a trace, and the one to write it while it is decoded.
+/// A way to write a trace, and a streamed one.
 type Written = (
     &'static str,
     fn(&Trace, &mut Vec<u8>) -> io::Result<()>,
-    fn(&Decoder<'_>, &mut Vec<u8>) -> io::Result<Diagnostics>,
+    fn(&StreamedTrace<'_>, &mut Vec<u8>) -> io::Result<()>,
 );
 
-/// A row for each of these ways, which have one name for a trace and for a decoder.
+/// A row for each of these ways.
 macro_rules! formats {
     ($($write:ident($($argument:expr),*)),* $(,)?) => {
         [$((
             stringify!($write($($argument),*)),
             |trace, bytes| trace.$write(bytes $(, $argument)*),
-            |decoder, bytes| decoder.$write(bytes $(, $argument)*),
+            |trace, bytes| trace.$write(bytes $(, $argument)*),
         )),*]
     };
 }
@@ -106,23 +106,20 @@ fn uncounted() -> ExportOptions {
     ExportOptions { counters: false, ..ExportOptions::default() }
 }
 
-/// Requires that what is written while decoding is what is written of the trace, and that what it
-/// returns is what the trace says.
+/// Requires that what is written while decoding is what is written of the trace, and that both say the
+/// same.
 fn require_equal(decoder: &Decoder<'_>, trace: &Trace) {
-    for (name, held, streamed) in FORMATS {
-        let held = written(|bytes| held(trace, bytes));
-        let streamed = written(|bytes| {
-            assert_eq!(streamed(decoder, bytes)?, trace.diagnostics);
-            Ok(())
-        });
-        assert!(held == streamed, "{name}");
-    }
     let streamed = decoder.streamed();
+    for (name, of_held, of_streamed) in FORMATS {
+        let held = written(|bytes| of_held(trace, bytes));
+        assert!(held == written(|bytes| of_streamed(&streamed, bytes)), "{name}");
+    }
+    assert_eq!(streamed.outline().diagnostics, trace.diagnostics);
     assert_eq!(WarpSource::notes(trace), streamed.notes());
     assert_eq!(trace.open_regions(), streamed.open_regions());
     for query in queries(trace) {
         // Of damaged captures figures may be no numbers, which equal nothing.
-        let (held, streamed) = (trace.stats_of(&query), streamed.stats_of(&query));
+        let (held, streamed) = (trace.stats_of(&query), Stats::of(&streamed, &query));
         assert_eq!(format!("{held:?}"), format!("{streamed:?}"), "{query:?}");
     }
 }
@@ -145,12 +142,13 @@ fn queries(trace: &Trace) -> Vec<StatsQuery> {
 
 /// Requires that the warps that are visited are those of the trace.
 fn require_equal_warps(decoder: &Decoder<'_>, trace: &Trace) {
-    let mut warps = trace.warps.iter();
-    let visited: Result<(), ()> = decoder.try_each_warp(|warp| {
-        assert_eq!(Some(warp), warps.next());
-        Ok(())
-    });
-    assert_eq!((visited, warps.next()), (Ok(()), None));
+    let streamed = decoder.streamed();
+    assert_eq!(decoder.warp_count(), trace.warps.len());
+    for (index, warp) in trace.warps.iter().enumerate() {
+        assert_eq!(*streamed.warp(index), *warp);
+    }
+    let regions: usize = trace.warps.iter().map(|warp| warp.regions.len()).sum();
+    assert_eq!(streamed.region_count(), regions as u64);
     assert_eq!(decoder.host(), &trace.host);
 }
 
@@ -161,10 +159,6 @@ fn require_equal_without_cost(capture: &mut Capture) {
         None,
         Some(RecordCost::uniform(5.0, 20.0)),
         Some(RecordCost { elected: uneven, ..RecordCost::uniform(400.0, 900.0) }),
-        Some(RecordCost {
-            host: Some(HostCost { one_lane: uneven, elected: uneven }),
-            ..RecordCost::uniform(5.0, 20.0)
-        }),
         Some(RecordCost::uniform(-1.0, 1.0)),
     ] {
         capture.record_cost = record_cost;
@@ -289,8 +283,6 @@ fn a_part_is_what_the_whole_has_of_it() {
             require_equal(&decoder(), &expected);
             require_equal_warps(&decoder(), &expected);
             assert_eq!(decoder().warp_count(), expected.warps.len());
-            let visited = decoder().fold_warps(|| 0, |count, _| *count += 1);
-            assert_eq!(visited.into_iter().sum::<usize>(), expected.warps.len());
             let whole_launches = decoder().only(|_| true).only(takes);
             assert!(whole_launches.trace() == expected, "what was left out stays so");
             expected.subtract_record_cost();
@@ -319,17 +311,6 @@ fn what_is_left_out_is_said_and_its_launches_are_not_drawn() {
     let nothing = String::from_utf8(nothing).expect("it is text");
     assert!(nothing.contains("no launch is shown") && nothing.contains("SHOWS 0 of 6 warps"));
     assert!(!Decoder::new(&capture).streamed().notes().iter().any(|note| note.contains("SHOWS")));
-}
-
-#[test]
-fn visits_end_with_the_first_error() {
-    let capture = varied();
-    let mut visited = 0;
-    let ended = Decoder::new(&capture).try_each_warp(|_| {
-        visited += 1;
-        if visited == 3 { Err("enough") } else { Ok(()) }
-    });
-    assert_eq!((ended, visited), (Err("enough"), 3));
 }
 
 proptest! {
@@ -391,13 +372,12 @@ fn what_is_watched_ends_where_it_said() {
         };
         ends("trace", &mut || drop(decoder.trace()));
         ends("outline", &mut || drop(decoder.outline()));
-        ends("fold", &mut || drop(decoder.fold_warps(|| (), |(), _| ())));
         ends("each", &mut || decoder.each_warp(|_| ()));
         for (name, held, streamed) in FORMATS {
             ends(name, &mut || drop(written(|bytes| held(&trace, bytes))));
-            ends(name, &mut || drop(written(|bytes| streamed(&decoder, bytes).map(drop))));
+            ends(name, &mut || drop(written(|bytes| streamed(&decoder.streamed(), bytes))));
         }
-        ends("streamed stats", &mut || drop(decoder.streamed().stats_of(&StatsQuery::new())));
+        ends("streamed stats", &mut || drop(Stats::of(&decoder.streamed(), &StatsQuery::new())));
         ends("stats", &mut || drop(trace.stats_of(&StatsQuery::new().by(GroupBy::Path))));
         ends("balance", &mut || drop(trace.balance(0)));
         ends("path", &mut || drop((trace.waits(0), trace.critical_path(0))));

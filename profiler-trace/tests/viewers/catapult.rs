@@ -2,7 +2,7 @@
 
 use libtest_mimic::Failed;
 use profiler_test_tools::Tool;
-use profiler_trace::{ExportOptions, Trace};
+use profiler_trace::{Export, ExportOptions, Trace};
 use profiler_wire::SiteKind;
 use serde_json::Value;
 

@@ -5,7 +5,7 @@ use std::process::Command;
 
 use libtest_mimic::Failed;
 use profiler_test_tools::Tool;
-use profiler_trace::{GroupBy, Stats, Summary, Trace};
+use profiler_trace::{Export, GroupBy, Stats, Summary, Trace};
 use profiler_wire::SiteKind;
 use profiler_wire::header::Clock;
 

@@ -5,7 +5,7 @@ use std::process::Command;
 
 use libtest_mimic::Failed;
 use profiler_test_tools::Tool;
-use profiler_trace::{GroupBy, HostSpanKind, SiteIndex, Stats, Trace, Value};
+use profiler_trace::{Export, GroupBy, HostSpanKind, SiteIndex, Stats, Trace, Value};
 use profiler_wire::header::Clock;
 use serde_json::{Map, Value as Json};
 

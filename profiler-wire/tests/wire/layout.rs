@@ -287,7 +287,6 @@ fn names_end_in_the_version() {
     assert_eq!(symbol::DESCRIPTOR, format!("__profiler_descriptor_v{version}"));
     assert_eq!(symbol::DESCRIPTOR, format!("{}{version}", symbol::DESCRIPTOR_PREFIX));
     assert_eq!(symbol::CALIBRATION, format!("__profiler_calibrate_v{version}"));
-    assert_eq!(symbol::CALIBRATION_OF_HOST, format!("__profiler_calibrate_host_v{version}"));
 }
 
 /// The pauses in the documentation of the calibration kernel.

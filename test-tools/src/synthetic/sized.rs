@@ -1,7 +1,7 @@
 //! Captures of any size, written straight into their arrays.
 
 use profiler_wire::descriptor::Lost;
-use profiler_wire::header::{self, Clock};
+use profiler_wire::header;
 use profiler_wire::record::{
     RecordKind, UNIT_BYTES, range_data, range_kind, stamp, tag, track_field,
 };
@@ -23,8 +23,6 @@ pub enum Content {
     OneTrack,
     /// A row of marks.
     Marks,
-    /// The same tiles, by a timer whose step is 32 ns.
-    Timer,
 }
 
 impl Content {
@@ -36,9 +34,6 @@ impl Content {
         ("track", Self::OneTrack),
         ("marks", Self::Marks),
     ];
-
-    /// What more takes its own time where the cost of recording is subtracted.
-    pub const OF_COST: [(&'static str, Self); 1] = [("timer", Self::Timer)];
 }
 
 /// Units that one slot holds.
@@ -96,18 +91,13 @@ pub fn sized(records: u64, content: Content) -> Result<Capture, SiteTableError> 
             attachments: 0,
             left,
         };
-        let by_timer = content == Content::Timer;
-        let began = if by_timer { entry.globaltimer } else { entry.clock };
-        let end = sites.fill(content, &mut writer, began + 50);
+        let end = sites.fill(content, &mut writer, entry.clock + 50);
         let Writer { units, attachments, left: rest, .. } = writer;
         left = rest;
         let last = (slot as usize + 1) << shift;
         capture.records.resize(last, 0);
-        // Of a timer's ticks a nanosecond is one.
-        let cycles = (end + 50 - began) * if by_timer { CYCLES_PER_NS } else { 1 };
-        let exit_clock = (entry.clock + cycles).next_multiple_of(TIMER_STEP * CYCLES_PER_NS);
+        let exit_clock = (end + 50).next_multiple_of(TIMER_STEP * CYCLES_PER_NS);
         let header = SlotHeader {
-            record_clock: if by_timer { Clock::GlobalTimer } else { Clock::Cycles },
             strategy: u32::from(Strategy::Warp.code()),
             block: [block, 0, 0],
             grid_dim: [slots.div_ceil(4), 1, 1],
@@ -177,12 +167,6 @@ impl Writer<'_> {
         }
     }
 
-    /// A region by the timer.
-    fn timed(&mut self, begin: u64, site: u32, ticks: u64) {
-        let [begin, ticks] = [begin, ticks].map(|ns| ns - ns % TIMER_STEP);
-        self.record(begin, RecordKind::Range, site, ticks);
-    }
-
     /// A region on a track of this number.
     fn tracked(&mut self, begin: u64, site: u32, number: u32, ticks: u64) {
         let track = track_field(number);
@@ -244,7 +228,6 @@ impl Sites {
                         writer.record(data, RecordKind::RangeUnsigned, self.bytes, now);
                     }
                     (Content::OneTrack, _) => writer.tracked(begin, site, 0, now),
-                    (Content::Timer, _) => writer.timed(begin, site, now),
                     _ => writer.record(begin, RecordKind::Range, site, now),
                 }
                 now += 6;
@@ -258,7 +241,6 @@ impl Sites {
                     writer.tracked(start, self.tile, writer.units / 1024, now);
                 }
                 Content::OneTrack => writer.tracked(start, self.tile, 0, now),
-                Content::Timer => writer.timed(start, self.tile, now),
             }
             now += 4;
         }
@@ -273,7 +255,7 @@ mod tests {
 
     #[test]
     fn nothing_is_odd_whatever_is_recorded_and_subtracted() {
-        for (name, content) in Content::ALL.into_iter().chain(Content::OF_COST) {
+        for (name, content) in Content::ALL {
             let capture = sized(10_000, content).expect("the sites are whole");
             let record_cost = Some(RecordCost::uniform(2.0, 5.0));
             let mut trace = decode(&Capture { record_cost, ..capture });

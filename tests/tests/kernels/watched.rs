@@ -10,7 +10,9 @@ use back_ends::on_both_back_ends;
 use flag::Flag;
 use lane_buffers::with_lane_buffers;
 use profiler_emulator::{Emulator, LaunchConfig, LaunchError, Stop};
-use profiler_host::trace::{DiagnosticKind as Kind, ExportOptions, StackGroup, Warp};
+use profiler_host::trace::{
+    Buffer, DiagnosticKind as Kind, Export, ExportOptions, StackGroup, Warp,
+};
 use profiler_host::{
     Backend, BackendChoice, Error, Keep, LaneBuffers, Profiler, ProfilerBuilder, Session, Slots,
     Trace, launch,
@@ -169,8 +171,7 @@ fn what_recording_costs_is_measured_and_subtracted(choice: BackendChoice) {
         launch(&mut session, output.as_mut_ptr()).expect("the launch");
     }
     let cost = session.record_cost().expect("it was measured");
-    let host = cost.host.expect("that of the host too");
-    for (_, costs) in cost.elections().into_iter().chain(host.elections()) {
+    for (_, costs) in cost.elections() {
         let (inside, total) = (costs.inside_ticks(), costs.total_ticks());
         assert!(inside >= 0.0 && total > 0.0 && total >= inside, "{cost:?}");
     }
@@ -180,8 +181,7 @@ fn what_recording_costs_is_measured_and_subtracted(choice: BackendChoice) {
     less.subtract_record_cost();
     // Of the warps of the first kernel, where stores take as long as the bus does.
     let of_bus = if backend.is_gpu() { BLOCKS * WARPS } else { 0 };
-    assert_eq!(less.diagnostics.count(Kind::CostOfIdleBus), u64::from(of_bus));
-    assert_eq!(less.diagnostics.count(Kind::CostUnknown), 0, "{}", less.diagnostics);
+    assert_eq!(less.diagnostics.count(Kind::CostUnknown), u64::from(of_bus));
     for (warp, less) in trace.warps.iter().zip(&less.warps) {
         let ticks = |warp: &Warp| -> u64 {
             let lengths = warp
@@ -190,7 +190,15 @@ fn what_recording_costs_is_measured_and_subtracted(choice: BackendChoice) {
                 .map(|region| region.end.expect("all have ended").ticks - region.start.ticks);
             lengths.sum()
         };
-        assert!(ticks(less) < ticks(warp), "{} and {} ticks", ticks(less), ticks(warp));
+        let is_known = !backend.is_gpu()
+            || trace.site(trace.launches[warp.launch].kernel).buffer == Buffer::Global;
+        assert_eq!(
+            ticks(less) < ticks(warp),
+            is_known,
+            "{} and {} ticks",
+            ticks(less),
+            ticks(warp)
+        );
     }
 }
 

@@ -8,9 +8,6 @@ use flate2::read::GzDecoder;
 pub(crate) fn carried(name: &str) -> String {
     let packed = match name {
         "calibration" => &include_bytes!("../../../profiler-host/src/gpu/calibration.ptx.gz")[..],
-        "calibration_host" => {
-            include_bytes!("../../../profiler-host/src/gpu/calibration_host.ptx.gz")
-        }
         "runtime" => return include_str!("../../../profiler-ptx/src/runtime.ptx").to_owned(),
         _ => panic!("nothing carries {name}"),
     };

@@ -40,20 +40,6 @@ fn short_spins_are_repeated_more_often_where_the_timer_measures() {
 }
 
 #[test]
-fn what_all_lanes_of_a_warp_read_at_once_is_one_reading() {
-    let errors = |count: usize| {
-        let lanes = [0.0, 32.0].into_iter().flat_map(|error| std::iter::repeat_n(error, count));
-        Summary::of(lanes).expect("there are some")
-    };
-    let by_thread = KNOWN_WORK.iter().find(|kernel| kernel.strategy == "thread");
-    let by_thread =
-        Subject { kernel: by_thread.expect("there is one"), grid: Grid::FEW, form: "range" };
-    let (of_lanes, of_warps) = (by_thread.standard_error(&errors(32 * 1000)), errors(1000));
-    assert!((of_lanes / of_warps.standard_error - 1.0).abs() < 0.01, "{of_lanes}");
-    assert_eq!(of_clock("cycles").standard_error(&of_warps), of_warps.standard_error);
-}
-
-#[test]
 fn of_errors_in_steps_the_mean_is_typical() {
     let errors = Summary::of([0.0, 0.0, 32.0, 32.0, 32.0]).expect("there are some");
     assert_eq!(of_clock("cycles").typical(&errors), 32.0);

@@ -4,7 +4,7 @@ use std::fmt;
 use std::io::Write;
 
 use clap::ValueEnum;
-use profiler_trace::{Decoder, Diagnostics, Progress, StreamedTrace};
+use profiler_trace::{Decoder, Diagnostics, Export};
 
 use super::options::Options;
 use crate::exit::Error;
@@ -125,45 +125,26 @@ impl Format {
         options: &Options,
         writer: &mut (dyn Write + Send),
     ) -> Result<(), WriteError> {
+        let trace = decoder.streamed();
         match self {
-            Self::Perfetto => _ = decoder.write_perfetto_to(writer, &options.timeline)?,
-            Self::Chrome => _ = decoder.write_chrome_to(writer, &options.timeline)?,
-            Self::Hatchet => _ = decoder.write_hatchet_to(writer)?,
-            Self::Folded => _ = decoder.write_folded_to(writer, options.stacks)?,
-            Self::EventsCsv => _ = decoder.write_events_csv_to(writer)?,
-            Self::EventsJson => _ = decoder.write_events_json_to(writer)?,
+            Self::Perfetto => trace.write_perfetto_to(writer, &options.timeline)?,
+            Self::Chrome => trace.write_chrome_to(writer, &options.timeline)?,
+            Self::Hatchet => trace.write_hatchet_to(writer)?,
+            Self::Folded => trace.write_folded_to(writer, options.stacks)?,
+            Self::EventsCsv => trace.write_events_csv_to(writer)?,
+            Self::EventsJson => trace.write_events_json_to(writer)?,
             #[cfg(feature = "parquet")]
             Self::Parquet => {
-                let trace = streamed(decoder, TABLE_SIXTEENTHS);
                 profiler_parquet::write_parquet(&trace, writer, &Default::default())?;
             }
             #[cfg(feature = "parquet")]
             Self::Arrow => {
-                let trace = streamed(decoder, TABLE_SIXTEENTHS);
                 profiler_parquet::write_arrow(&trace, writer, &Default::default())?;
             }
-            Self::Flamegraph => {
-                let trace = streamed(decoder, OUTLINES);
-                profiler_report::write_flamegraph(&trace, writer)?;
-            }
+            Self::Flamegraph => profiler_report::write_flamegraph(&trace, writer)?,
         }
         Ok(())
     }
-}
-
-/// The work of writing the paths and rows of a warp into a table, in sixteenths of a step.
-#[cfg(feature = "parquet")]
-const TABLE_SIXTEENTHS: usize = 16 + 2;
-/// The number of outlines of a warp that take one step.
-const OUTLINES: usize = 16;
-
-/// Decodes all but the regions for work that takes so many sixteenths of a step for each warp, and announces
-/// the steps of both.
-fn streamed<'d>(decoder: &'d Decoder<'_>, sixteenths: usize) -> StreamedTrace<'d> {
-    Progress::weighing(16 / OUTLINES as u64, || {
-        Progress::plan((1 + sixteenths) * decoder.warp_count());
-        decoder.streamed()
-    })
 }
 
 impl fmt::Display for Format {
@@ -179,13 +160,13 @@ mod tests {
 
     use clap::ValueEnum;
     use profiler_test_tools::synthetic::{Content, sized};
-    use profiler_trace::{Decoder, DiagnosticKind, Diagnostics, Progress, WarpSource};
+    use profiler_trace::{Decoder, DiagnosticKind, Diagnostics, Progress};
 
     use super::Format;
     use crate::command::export::options::FormatArguments;
 
     #[test]
-    fn every_format_takes_as_many_steps_as_it_said() {
+    fn every_format_counts_all_warps_at_the_end() {
         let capture = sized(100_000, Content::Mixed).expect("the sites are whole");
         let decoder = Decoder::new(&capture);
         let warps = decoder.warp_count() as u64;
@@ -196,14 +177,7 @@ mod tests {
                 format.write(&decoder, &options, &mut std::io::sink(), &mut Diagnostics::default())
             });
             written.expect("a sink takes everything");
-            // An outline, and at least one pass; before that a table goes through for its paths, a timeline for its survey.
-            let sixteenths = match format.to_string().as_str() {
-                "parquet" | "arrow" => 1 + 2 + 16,
-                "perfetto" | "chrome" => 1 + 4 + 16,
-                _ => 1 + 16,
-            };
-            let steps = sixteenths * warps / 16;
-            assert_eq!((progress.expected(), progress.done()), (steps, steps), "{format}");
+            assert_eq!((progress.expected(), progress.done()), (warps, warps), "{format}");
         }
     }
 
@@ -227,27 +201,13 @@ mod tests {
         capture.modules[0].lost.warps = 3;
         for format in Format::value_variants() {
             let options = FormatArguments::default().of(*format).expect("no option was given");
-            let steps = |writer: &mut (dyn Write + Send)| {
-                let decoder = Decoder::new(&capture);
-                let (progress, mut found) = (Progress::default(), Diagnostics::default());
-                let written =
-                    progress.watch(|| format.write(&decoder, &options, writer, &mut found));
-                assert_eq!(found.count(DiagnosticKind::NoSlot), 3, "{format}");
-                (written.is_ok(), progress.expected())
-            };
-            let ((is_written, whole), (is_taken, part)) =
-                (steps(&mut io::sink()), steps(&mut Closed));
-            assert!(is_written && !is_taken && part <= whole, "{format}: {part} of {whole} steps");
+            let decoder = Decoder::new(&capture);
+            let (progress, mut found) = (Progress::default(), Diagnostics::default());
+            let written =
+                progress.watch(|| format.write(&decoder, &options, &mut Closed, &mut found));
+            assert_eq!(found.count(DiagnosticKind::NoSlot), 3, "{format}");
+            assert!(written.is_err() && progress.pass() != "warps decoded", "{format}");
         }
-    }
-
-    #[test]
-    fn all_steps_of_a_table_are_known_once_its_outline_is() {
-        let capture = sized(100_000, Content::Regions).expect("the sites are whole");
-        let (decoder, progress) = (Decoder::new(&capture), Progress::default());
-        let trace = progress.watch(|| super::streamed(&decoder, 32));
-        let warps = trace.outline().warps.len() as u64;
-        assert_eq!((progress.expected(), progress.done()), (33 * warps / 16, warps / 16));
     }
 
     #[test]

@@ -78,7 +78,7 @@ impl<'t> Times<'t> {
         let mut times = Self { kernel: vec![0.0; axis.columns], ..Self::default() };
         let mut inside = vec![0.0; axis.columns];
         let mut regions = Rows::default();
-        Progress::expect(warps.len());
+        Progress::expect("warps drawn", warps.len());
         for &index in Progress::each(warps) {
             let warp = &*source.warp(index);
             let last_ns = last_ns(trace, warp);

@@ -7,8 +7,6 @@ use crate::record_cost::StampWait;
 #[derive(Clone, Debug, Default)]
 pub(super) struct Holds {
     pub(super) waits: StampWaits,
-    /// Whether records go to memory of the host, so that begins are some.
-    pub(super) hosted: bool,
     /// Of the longest wait, how many eighths a stamp waits at least: one figure after the other,
     /// again and again. None is all.
     eighths: Vec<u8>,
@@ -32,25 +30,12 @@ impl Holds {
         Self { waits, eighths: eighths.to_vec(), ..Self::default() }
     }
 
-    /// The same of records that go to memory of the host, or of the GPU.
-    pub(super) fn in_host(self, hosted: bool) -> Self {
-        Self { hosted, ..self }
-    }
-
     /// When the clock is read that would be read at `now` if nothing held it up.
-    pub(super) fn stamp(
-        &mut self,
-        now: f64,
-        real: f64,
-        cost: StampCost,
-        is_begin: bool,
-        ns_per_tick: f64,
-    ) -> f64 {
-        let [before, after] =
-            [cost.before_ticks, cost.after_ticks].map(|ticks| ticks * ns_per_tick);
+    pub(super) fn stamp(&mut self, now: f64, real: f64, cost: StampCost, is_begin: bool) -> f64 {
+        let StampCost { before_ticks: before, after_ticks: after } = cost;
         let index = self.stamps.len() % self.eighths.len().max(1);
         let eighths = f64::from(self.eighths.get(index).copied().unwrap_or(8)) / 8.0;
-        let held = |wait: StampWait| (wait.most_ticks * ns_per_tick * eighths).floor();
+        let held = |wait: StampWait| (wait.most_ticks * eighths).floor();
         let mut reaches = Vec::new();
         let mut read = now;
         if let Some((at, apart, begun)) = &mut self.stored {
@@ -70,13 +55,12 @@ impl Holds {
             read = read.max(at + after + before + held(wait));
             reaches.push((at + after + before, wait));
         }
-        let buffer = if self.hosted { Buffer::Host } else { Buffer::Global };
         let within = reaches
             .iter()
-            .filter_map(|(free, wait)| wait.reach_ticks(buffer).filter(|most| read <= free + most));
+            .filter_map(|(free, wait)| wait.reach_ticks().filter(|most| read <= free + most));
         let reach = within.reduce(f64::max);
-        if self.hosted || !is_begin {
-            self.stored = Some((read, after, is_begin));
+        if !is_begin {
+            self.stored = Some((read, after, false));
         } else {
             self.begun = Some((read, after));
         }
@@ -107,22 +91,25 @@ fn the_reach_of_a_record_is_the_longest_wait() {
     let region = |work| [Step::Open(false), Step::Work(work), Step::Close(false)];
     let after_a_record = |work| [&region(500)[..], &[Step::Work(work), Step::Mark(false)]].concat();
     let after_a_region = |work| [region(1_000), region(work)].concat();
-    // In memory of the host a region's begin is a record.
-    let alone = |work| region(work).to_vec();
     let StampWaits { end, record, .. } = waits();
     type Steps<'s> = &'s dyn Fn(u64) -> Vec<Step>;
-    let cases: [(Steps<'_>, StampWait, bool); 3] =
-        [(&after_a_record, record, false), (&after_a_region, end, false), (&alone, end, true)];
-    for (steps, wait, hosted) in cases {
-        let buffer = if hosted { Buffer::Host } else { Buffer::Global };
-        let limit = wait.reach_ticks(buffer).expect("there is a wait") as u64;
+    let cases: [(Steps<'_>, StampWait); 2] = [(&after_a_record, record), (&after_a_region, end)];
+    for (steps, wait) in cases {
+        let limit = wait.reach_ticks().expect("there is a wait") as u64;
         for (work, seen) in [(limit, 0), (limit + 1, limit + 1)] {
-            let holds = Holds::new(waits(), &[0]).in_host(hosted);
-            let (trace, _) = simulate_holding(&steps(work), Clock::Cycles, 1, holds);
+            let (trace, _) = simulate_holding(&steps(work), 1, Holds::new(waits(), &[0]));
             let [.., before, last] = stamps(&trace)[..] else { panic!("two stamps") };
-            assert_eq!(last - before, seen, "{buffer:?}");
+            assert_eq!(last - before, seen, "{wait:?}");
         }
     }
+}
+
+/// Two ticks, and a third beyond the longest wait that the calibration kernel saw.
+#[test]
+fn a_stamp_may_wait_longer_than_in_the_calibration() {
+    let reach =
+        |most_ticks: f64| StampWait { mean_ticks: 0.0, most_ticks }.reach_ticks().map(f64::round);
+    assert_eq!([48.0, 0.5, 0.4375].map(reach), [Some(66.0), Some(3.0), None]);
 }
 
 #[test]
@@ -150,10 +137,8 @@ proptest::proptest! {
     fn errors_are_bounded_by_the_longest_wait(
         steps in proptest::collection::vec(step(), 0..60),
         eighths in proptest::collection::vec(0_u8..=8, 1..20),
-        hosted in any::<bool>(),
     ) {
-        let holds = Holds::new(waits(), &eighths).in_host(hosted);
-        let (trace, machine) = simulate_holding(&steps, Clock::Cycles, 1, holds);
+        let (trace, machine) = simulate_holding(&steps, 1, Holds::new(waits(), &eighths));
         let seen = stamps(&trace);
         proptest::prop_assert_eq!(seen.len(), machine.holds.stamps.len());
         for (read, stamps) in seen.windows(2).zip(machine.holds.stamps.windows(2)) {

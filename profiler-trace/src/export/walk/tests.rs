@@ -3,7 +3,7 @@
 use profiler_wire::SiteKind;
 
 use crate::synthetic::{Keep, SyntheticModule, SyntheticWarp};
-use crate::{Capture, Decoder, ExportOptions};
+use crate::{Capture, Decoder, Export, ExportOptions};
 
 /// A warp with so many regions and as many marks, each on a track of its own.
 fn tracks(count: u32, leaves: bool) -> Capture {
@@ -32,7 +32,7 @@ fn a_warp_may_write_to_as_many_tracks_as_it_has_records() {
     for leaves in [true, false] {
         let capture = tracks(RECORDS, leaves);
         let mut text = Vec::new();
-        let written = Decoder::new(&capture).write_chrome_to(&mut text, &options);
+        let written = Decoder::new(&capture).streamed().write_chrome_to(&mut text, &options);
         written.expect("memory can be written");
         let text = String::from_utf8(text).expect("JSON");
         assert_eq!(text.matches("\"name\":\"something\"").count(), 2 * RECORDS as usize);
