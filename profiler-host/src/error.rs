@@ -209,12 +209,6 @@ pub enum Error {
         /// The number of SMs.
         of: u32,
     },
-    /// A launch was announced for a module that the session does not know.
-    #[cfg(feature = "cuda")]
-    #[error(
-        "the session is not attached to this module; call session.attach_also(module, ptx) first"
-    )]
-    NotAttached,
     /// A method that this session does not have.
     #[error("{method} is a method of sessions of {of}, and this is none")]
     WrongSession {
@@ -223,20 +217,6 @@ pub enum Error {
         /// The sessions that have it.
         of: &'static str,
     },
-    /// A launch in another stream, if slots are linear.
-    #[error(
-        "linear slots serve one stream, and this launch is in a second one; build the profiler with \
-         .slots(Slots::Claimed)"
-    )]
-    SeveralStreams,
-    /// A launch that was not announced, or in another shape, if slots are linear.
-    #[error(
-        "a kernel ran that the session was not told of, or with another grid or block than it was \
-         told, so that records were overwritten or went nowhere; announce each launch, with its own \
-         grid and block (session.prepare(..), or launch through the session), or build the profiler \
-         with .slots(Slots::Claimed)"
-    )]
-    UnannouncedLaunch,
     /// [Guard words](crate::ProfilerBuilder::guards) were overwritten.
     #[error(
         "{words} guard word(s) of the session's memory were overwritten, the first {first}: a kernel \

@@ -2,7 +2,7 @@
 
 use std::ops::{Bound, RangeBounds};
 
-use profiler_wire::header::{Dim3, SlotHeader};
+use profiler_wire::header::Dim3;
 
 use crate::error::OptionsError;
 use crate::host_spans::HostRecorder;
@@ -38,16 +38,15 @@ pub enum Keep {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Slots {
-    /// [`Slots::Claimed`] in sessions of modules, whose launches need not pass through the session.
+    /// [`Slots::Claimed`] in sessions of modules, whose launches do not pass through the session.
     /// [`Slots::Linear`] in sessions of a [`Backend`](crate::Backend), with one exception: on a GPU, if
     /// [`for_grid`](crate::ProfilerBuilder::for_grid) says that there are several launches and at most
     /// 48 warps an SM record in each, a claim is cheaper than the write between two launches. Kernels
     /// profiled [apart](crate::ProfilerBuilder::apart) stay linear.
     #[default]
     Auto,
-    /// By its index in the grid. Every launch must be announced to the session, in its own shape, and
-    /// all in one stream; between two launches the stream writes a word, which on an H200 takes
-    /// 1.4 to 1.5 µs.
+    /// By its index in the grid, in sessions of a [`Backend`](crate::Backend). Between two launches the
+    /// stream writes a word, which on an H200 takes 1.4 to 1.5 µs.
     Linear,
     /// By an atomic at entry, and another when an SM's shard is used up: up to 0.6 µs on an H200 if all
     /// warps of a launch enter at once, more if blocks follow each other. Serves any launch in any stream,
@@ -192,26 +191,6 @@ impl Options {
         blocks.saturating_mul(u64::from(self.warps_of_block(block).count_ones()))
     }
 
-    /// The index of a warp among the selected ones of its launch, in the order of linear slots;
-    /// `None` if it is not selected.
-    pub(crate) fn index_of_warp(&self, header: &SlotHeader) -> Option<u64> {
-        let [x, y, z] = header.block.map(u64::from);
-        let [width, height, _] = header.grid_dim.map(u64::from);
-        let after_first =
-            ((z * height + y) * width + x).checked_sub(u64::from(self.block_first))?;
-        let stride = u64::from(self.block_stride);
-        let ordinal = after_first / stride;
-        let counted = self.block_count == u32::MAX || ordinal < u64::from(self.block_count);
-        let in_reach = stride == 1 || after_first < STRIDED_BLOCKS;
-        let warps = self.warps_of_block(header.block_dim);
-        let warp = 1_u32.checked_shl(header.warp)?;
-        if !counted || !in_reach || !after_first.is_multiple_of(stride) || warps & warp == 0 {
-            return None;
-        }
-        let rank = (warps & (warp - 1)).count_ones();
-        Some(ordinal * u64::from(warps.count_ones()) + u64::from(rank))
-    }
-
     /// The selected warps of a block of this shape; bit i for warp i.
     fn warps_of_block(&self, block: Dim3) -> u32 {
         let threads = product(block);
@@ -312,54 +291,8 @@ mod tests {
         let mut options = Options { block_first: 3, block_stride: 2, ..Options::default() };
         let grid = [1 << 31, 4, 1];
         assert_eq!(options.selected_warps(grid, [32, 1, 1]), 1 << 31);
-        let last = header([1, 2, 0], grid, [32, 1, 1], 0);
-        assert_eq!(options.index_of_warp(&last), Some((1 << 31) - 1));
-        let beyond = header([3, 2, 0], grid, [32, 1, 1], 0);
-        assert_eq!(options.index_of_warp(&beyond), None);
         options.block_stride = 1;
         assert_eq!(options.selected_warps(grid, [32, 1, 1]), (1 << 33) - 3);
-        assert_eq!(options.index_of_warp(&beyond), Some(1 << 32));
-    }
-
-    #[test]
-    fn the_indices_of_the_selected_warps_count_them() {
-        let (grid, block) = ([3, 2, 4], [33, 3, 1]);
-        for (block_first, block_count, block_stride, warp_mask) in [
-            (0, u32::MAX, 1, u32::MAX),
-            (5, u32::MAX, 1, 0b1010),
-            (2, 3, 4, 0b1101),
-            (0, 100, 7, 1 << 3),
-            (24, u32::MAX, 1, u32::MAX),
-        ] {
-            let options =
-                Options { block_first, block_count, block_stride, warp_mask, ..Options::default() };
-            let blocks = (0..24).map(|n| [n % 3, n / 3 % 2, n / 6]);
-            let indices: Vec<u64> = blocks
-                .flat_map(|index| (0..4).map(move |warp| header(index, grid, block, warp)))
-                .filter_map(|header| options.index_of_warp(&header))
-                .collect();
-            let expected: Vec<u64> = (0..options.selected_warps(grid, block)).collect();
-            assert_eq!(indices, expected, "{options:?}");
-        }
-    }
-
-    fn header(block: Dim3, grid_dim: Dim3, block_dim: Dim3, warp: u32) -> SlotHeader {
-        SlotHeader {
-            clock: 1,
-            globaltimer: 1,
-            version: profiler_wire::WIRE_VERSION,
-            kernel: 1,
-            record_clock: profiler_wire::header::Clock::Cycles,
-            grid_id: 1,
-            block,
-            grid_dim,
-            block_dim,
-            warp,
-            sm: 0,
-            cluster_rank: None,
-            track: 0,
-            strategy: 0,
-        }
     }
 
     #[test]

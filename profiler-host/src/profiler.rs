@@ -237,7 +237,8 @@ impl ProfilerBuilder {
         self
     }
 
-    /// Shows the host on the timeline too: the spans of this recorder, and the session's launches. Default:
+    /// Shows the host on the timeline too: the spans of this recorder, and the launches that the session makes
+    /// (that of a backend). Default:
     /// no.
     #[must_use]
     pub fn host(mut self, recorder: &HostRecorder) -> Self {

@@ -6,6 +6,8 @@ mod modules;
 use std::path::PathBuf;
 use std::time::Duration;
 
+#[cfg(feature = "cuda")]
+use profiler_cuda_driver::sys::CUstream;
 use profiler_device::DescriptorPtr;
 #[cfg(feature = "cuda")]
 use profiler_trace::CaptureEnd;
@@ -183,7 +185,7 @@ impl<'a> Session<'a> {
     ///
     /// It ends after [`stop_clocks`](Self::stop_clocks), when records are read back or forgotten, when it
     /// is called again, or after `at_most`, whichever is first. A session of modules does not know in which
-    /// streams its kernels run: wait for them, or call `stop_clocks_after`, before reading back.
+    /// streams its kernels run: wait for them before reading back.
     ///
     /// Call it before the kernels are launched. It waits until every SM has its thread. Until it ends
     ///
@@ -245,11 +247,15 @@ impl<'a> Session<'a> {
     /// CUDA errors.
     pub fn stop_clocks(&mut self) -> Result<(), Error> {
         #[cfg(feature = "cuda")]
-        {
-            let stream = self.own_stream();
-            self.stop_clocks_in(stream)?;
+        let stream = self.own_stream();
+        match &mut self.on {
+            #[cfg(feature = "cuda")]
+            On::Gpu(session) => {
+                let stopped = session.stop_clocks(stream);
+                self.salvaging(stopped)
+            }
+            On::Emulator(_) => Ok(()),
         }
-        Ok(())
     }
 
     /// Forgets all records and goes on. A session of modules waits for all launches of its context first.
@@ -278,8 +284,7 @@ impl<'a> Session<'a> {
     ///
     /// # Errors
     ///
-    /// [`Error::UnannouncedLaunch`] if slots are linear and a launch was not announced; CUDA errors;
-    /// `Error::KernelFailed`, which holds the records of kernels with `buffer = host`
+    /// CUDA errors; `Error::KernelFailed`, which holds the records of kernels with `buffer = host`
     /// ([`Error::salvaged`]).
     pub fn capture(&mut self) -> Result<Capture, Error> {
         #[cfg(feature = "cuda")]
@@ -395,7 +400,7 @@ impl<'a> Session<'a> {
 
     /// The stream of the session's launches, if they are those of a backend on a GPU.
     #[cfg(feature = "cuda")]
-    fn own_stream(&self) -> Option<crate::RawStream> {
+    fn own_stream(&self) -> Option<CUstream> {
         Some(self.backend?.gpu()?.stream())
     }
 }

@@ -2,7 +2,7 @@
 
 use profiler_bench_kernels::{RECORDED, REGIONS};
 use profiler_host::trace::decode;
-use profiler_host::{Capacity, LaneBuffers, Profiler, Session, Slots};
+use profiler_host::{Capacity, LaneBuffers, Profiler, Session};
 use profiler_wire::record::UNIT_BYTES;
 
 use crate::Error;
@@ -172,7 +172,7 @@ fn fill(
                 gpu.record(&begin)?;
                 // SAFETY: a kernel of the template; the buffers are for so many iterations.
                 unsafe {
-                    memory.launch(gpu, session.as_mut(), &function, blocks, buffers, iterations)
+                    memory.launch(gpu, &function, blocks, buffers, iterations)
                 }?;
                 gpu.record(&end)?;
                 if launch > 0 {
@@ -247,7 +247,6 @@ fn session<'g>(
     let profiler = builder
         .records_per_warp(words / 2)
         .keep(plan.keep)
-        .slots(Slots::Linear)
         .for_grid(blocks.count, blocks.threads(), 1)
         .build()?;
     let Loaded { module, ptx } = gpu.loaded(scheme);
@@ -277,7 +276,7 @@ fn check_all(
         }
         memory.zero(gpu, buffers)?;
         // SAFETY: a kernel of the template; the buffers are for so many iterations.
-        unsafe { memory.launch(gpu, session.as_mut(), &function, blocks, buffers, iterations) }?;
+        unsafe { memory.launch(gpu, &function, blocks, buffers, iterations) }?;
         let wrong = |wrong| Error::Check(format!("{recorded} bodies recorded: {wrong}"));
         match (scheme.writes, &mut session) {
             (Writes::Buffers(format), _) => {

@@ -50,15 +50,8 @@ impl Calibrator {
         let module = driver::load(&ptx)?;
         let kernel = function(module.raw(), &ptx, self.kernel)?;
         let (options, sites) = (calibration::options(), SiteTable::from_ptx(&ptx)?);
-        let mut attached = ModuleAttachment::with_sites(
-            &options,
-            module.raw(),
-            &ptx,
-            sites,
-            in_host,
-            device,
-            true,
-        )?;
+        let mut attached =
+            ModuleAttachment::with_sites(&options, module.raw(), sites, in_host, device, true)?;
         let shape = Shape::new(1, calibration::THREADS, 0);
         let mut rounds = calibration::ROUNDS;
         // Twice: the first run fetches the kernel's code.

@@ -42,10 +42,7 @@ pub(crate) struct ModuleAttachment<'m> {
     sites: SiteTable,
     /// `slot_base` as it will be when what was enqueued so far has run.
     slot_base: u32,
-    module: RawModule,
     _module: PhantomData<&'m ()>,
-    /// Its kernels with their names, where the host is recorded.
-    kernels: Vec<(CUfunction, String)>,
 }
 
 /// The names of the kernels in a PTX text.
@@ -75,17 +72,6 @@ pub(crate) fn function(module: RawModule, ptx: &str, name: &str) -> Result<CUfun
             Err(Error::NoKernel { name: name.to_owned(), available })
         }
     }
-}
-
-/// The kernels of the PTX that the module has, with their names.
-fn kernels(
-    module: RawModule,
-    ptx: &str,
-) -> impl Iterator<Item = Result<(CUfunction, String), Error>> {
-    entry_names(ptx).filter_map(move |name| {
-        let kernel = module.function(name).transpose()?;
-        Some(kernel.map(|kernel| (kernel, name.to_owned())))
-    })
 }
 
 /// The address of the descriptor of a module of the current context.
@@ -122,14 +108,13 @@ impl<'m> ModuleAttachment<'m> {
     ) -> Result<Self, Error> {
         let sites = SiteTable::from_ptx(ptx)?;
         let in_host = sites.needs_host_memory();
-        Self::with_sites(options, module, ptx, sites, in_host, device, announced)
+        Self::with_sites(options, module, sites, in_host, device, announced)
     }
 
     /// Attaches to a module that has these sites; `in_host` says whether records go to memory of the host.
     pub(crate) fn with_sites(
         options: &Options,
         module: RawModule,
-        ptx: &str,
         sites: SiteTable,
         in_host: bool,
         device: &DeviceInfo,
@@ -144,10 +129,6 @@ impl<'m> ModuleAttachment<'m> {
         let symbol = match (&own_descriptor, find_descriptor(module)) {
             (Some(memory), Ok(_) | Err(Error::NoDescriptor)) => memory.address(),
             (_, found) => found?,
-        };
-        let kernels = match options.host {
-            Some(_) => kernels(module, ptx).collect::<Result<_, _>>()?,
-            None => Vec::new(),
         };
         // Kernels that still run must see the descriptor as it was when they were launched.
         driver::synchronize_context()?;
@@ -181,9 +162,7 @@ impl<'m> ModuleAttachment<'m> {
             own_descriptor,
             sites,
             slot_base: 0,
-            module,
             _module: PhantomData,
-            kernels,
         };
         // Streams that do not wait for the default stream must find all of this done.
         driver::synchronize_context()?;
@@ -193,26 +172,6 @@ impl<'m> ModuleAttachment<'m> {
     /// Address of the session's own descriptor, if it has one.
     pub(crate) fn own_descriptor(&self) -> Option<u64> {
         self.own_descriptor.as_ref().map(DeviceMemory::address)
-    }
-
-    /// Whether it is attached to this very module.
-    pub(crate) fn is_of(&self, module: RawModule) -> bool {
-        self.module == module
-    }
-
-    /// Whether the kernel, given by the address of its module's descriptor, records in it.
-    pub(crate) fn has_descriptor(&self, address: Option<u64>) -> bool {
-        address == Some(self.symbol)
-    }
-
-    /// The kernel's name, if it is one of the module's and the host is recorded.
-    pub(crate) fn name_of(&self, kernel: CUfunction) -> Option<&str> {
-        let found = self.kernels.iter().find(|(known, _)| *known == kernel);
-        found.map(|(_, name)| name.as_str())
-    }
-
-    pub(crate) fn is_linear(&self) -> bool {
-        self.arrays.is_linear()
     }
 
     /// Takes slots for a launch that follows in `stream`.
@@ -232,7 +191,7 @@ impl<'m> ModuleAttachment<'m> {
     }
 
     fn move_base(&mut self, base: u32, stream: CUstream) -> Result<(), Error> {
-        if self.is_linear() && base != self.slot_base {
+        if self.arrays.is_linear() && base != self.slot_base {
             driver::set_word(self.symbol + u64::from(offset::SLOT_BASE), base, stream)?;
             self.slot_base = base;
         }

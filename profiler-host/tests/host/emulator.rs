@@ -359,40 +359,6 @@ fn a_kernel_is_profiled_apart_from_the_others() {
     assert_eq!(session.finish().expect("a trace").warps.len(), 0);
 }
 
-#[test]
-fn a_launch_apart_and_past_the_session_is_an_error() {
-    let backend = emulator();
-    let builder = || Profiler::builder().apart(true);
-    let profiler = builder().build().expect("options");
-    let mut session = backend.session(&profiler).expect("a session");
-    let mut other = backend.session(&profiler).expect("a session beside it");
-    let past = |session: &Session<'_>| {
-        // SAFETY: the kernel gets what the session gave, which outlives the launch.
-        unsafe { launch!(backend, kernels::apart<<<3, 32>>>(session.descriptor())) }.expect("runs");
-    };
-    past(&session);
-    assert!(matches!(session.trace(), Err(Error::UnannouncedLaunch)), "before any launch");
-    for _ in 0..2 {
-        session.reset().expect("memory");
-        // SAFETY: the kernel gets what the session gave.
-        unsafe { launch!(session, kernels::apart<<<3, 32>>>(session.descriptor())) }.expect("runs");
-        assert_eq!(session.trace().expect("it was announced").warps.len(), 3);
-        past(&session);
-        let error = session.trace().expect_err("one more of the same shape");
-        assert!(error.to_string().contains("Slots::Claimed"), "{error}");
-    }
-    session.reset().expect("memory");
-    // SAFETY: as above.
-    unsafe { launch!(other, kernels::apart<<<3, 32>>>(session.descriptor())) }.expect("runs");
-    assert!(matches!(session.trace(), Err(Error::UnannouncedLaunch)), "announced elsewhere");
-    assert_eq!(other.trace().expect("nothing recorded there").warps.len(), 0);
-
-    let profiler = builder().slots(Slots::Claimed).build().expect("options");
-    let session = backend.session(&profiler).expect("a session");
-    past(&session);
-    assert_eq!(session.finish().expect("claimed slots serve any launch").warps.len(), 3);
-}
-
 /// Tests that depend on the switch of the whole process take turns.
 static SWITCH: Mutex<()> = Mutex::new(());
 
