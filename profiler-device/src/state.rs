@@ -10,7 +10,7 @@ use profiler_wire::site::Buffer;
 
 use crate::buffer::{LaneBuffer, NO_SLOT, WriteBudget, step_of};
 use crate::config::Config;
-use crate::hardware::{self, Constant, Descriptor, DescriptorPtr};
+use crate::hardware::{self, Constant, Descriptor};
 use crate::header::{anchor, header_address, write_entry, write_units};
 use crate::site::SiteId;
 use crate::slot::{claim_slot, lanes_of, linear_slot, ordinal_of_block};
@@ -42,8 +42,6 @@ pub struct State {
     last: Cell<[u32; 3]>,
     /// The number of units that are attachments, counted as the cursor counts.
     attachments: Cell<u32>,
-    /// The explicit descriptor of a kernel that has one.
-    explicit: Option<DescriptorPtr>,
     /// The lower half of `%clock64` at the last anchor of those that come now and then.
     anchored: Cell<u32>,
 }
@@ -57,18 +55,7 @@ impl State {
         ordinal_of_block(config, Constant)
     }
 
-    /// [`State::recorded_block`] of a kernel with a descriptor of its own.
-    ///
-    /// # Safety
-    ///
-    /// `descriptor` must be null, or what a session gave for this launch.
-    #[inline(always)]
-    #[must_use]
-    pub unsafe fn recorded_block_with(config: Config, descriptor: DescriptorPtr) -> Option<u64> {
-        ordinal_of_block(config, descriptor)
-    }
-
-    /// Enters a kernel whose descriptor is the module's, and whose `block` is recorded.
+    /// Enters a kernel whose `block` is recorded.
     ///
     /// # Safety
     ///
@@ -78,23 +65,10 @@ impl State {
     #[inline(always)]
     #[must_use]
     pub unsafe fn enter_block(kernel: SiteId, config: Config, block: u64) -> Self {
-        Self::enter_together(kernel, config, Constant, None, block)
-    }
-
-    /// [`State::enter_block`] with a descriptor of its own.
-    ///
-    /// # Safety
-    ///
-    /// As there, and for [`State::recorded_block_with`].
-    #[inline(always)]
-    #[must_use]
-    pub unsafe fn enter_block_with(
-        kernel: SiteId,
-        config: Config,
-        block: u64,
-        descriptor: DescriptorPtr,
-    ) -> Self {
-        Self::enter_together(kernel, config, descriptor, Some(descriptor), block)
+        let state = Self::enter_selected(kernel, config, Constant, block);
+        // Lane 0 does more than others there, and some warps do nothing. After it they are together again.
+        hardware::converge();
+        state
     }
 
     /// A thread that records nothing, and the compiler knows it: it does not even read clocks.
@@ -117,22 +91,7 @@ impl State {
             last: Cell::new([0; 3]),
             attachments: Cell::new(0),
             anchored: Cell::new(0),
-            explicit: None,
         }
-    }
-
-    /// Lane 0 does more than others here, and some warps do nothing. After it they are together again.
-    #[inline(always)]
-    fn enter_together(
-        kernel: SiteId,
-        config: Config,
-        descriptor: impl Descriptor,
-        explicit: Option<DescriptorPtr>,
-        block: u64,
-    ) -> Self {
-        let state = Self::enter_selected(kernel, config, descriptor, explicit, block);
-        hardware::converge();
-        state
     }
 
     #[inline(always)]
@@ -140,7 +99,6 @@ impl State {
         kernel: SiteId,
         config: Config,
         descriptor: impl Descriptor,
-        explicit: Option<DescriptorPtr>,
         block: u64,
     ) -> Self {
         let lane = hardware::lane_id();
@@ -195,7 +153,6 @@ impl State {
             last: Cell::new([buffer.budget.limit, buffer.mask, slot]),
             attachments: Cell::new(0),
             anchored: Cell::new(0),
-            explicit,
         }
     }
 
@@ -433,9 +390,6 @@ impl Drop for State {
         if !self.is_recording() || hardware::is_unwinding() {
             return;
         }
-        match self.explicit {
-            None => self.exit_through(Constant),
-            Some(descriptor) => self.exit_through(descriptor),
-        }
+        self.exit_through(Constant);
     }
 }

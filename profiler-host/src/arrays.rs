@@ -98,12 +98,6 @@ impl Arrays {
         u32::try_from(self.next_slot).unwrap_or(u32::MAX).min(self.layout.slot_count)
     }
 
-    /// What `slot_base` must be, with linear slots, for a launch that was not announced to find no
-    /// slot.
-    pub(crate) fn closed_base(&self) -> u32 {
-        self.layout.slot_count
-    }
-
     /// Forgets what was launched, and goes on in memory at the aligned `base`, which must be as at
     /// first.
     pub(crate) fn reset_at(&mut self, base: u64) {

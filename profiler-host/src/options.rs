@@ -41,8 +41,7 @@ pub enum Slots {
     /// [`Slots::Claimed`] in sessions of modules, whose launches do not pass through the session.
     /// [`Slots::Linear`] in sessions of a [`Backend`](crate::Backend), with one exception: on a GPU, if
     /// [`for_grid`](crate::ProfilerBuilder::for_grid) says that there are several launches and at most
-    /// 48 warps an SM record in each, a claim is cheaper than the write between two launches. Kernels
-    /// profiled [apart](crate::ProfilerBuilder::apart) stay linear.
+    /// 48 warps an SM record in each, a claim is cheaper than the write between two launches.
     #[default]
     Auto,
     /// By its index in the grid, in sessions of a [`Backend`](crate::Backend). Between two launches the
@@ -96,8 +95,6 @@ pub(crate) struct Options {
     pub(crate) max_warps: Option<u32>,
     /// Selected warps of each launch, where it is known that there are several of one shape.
     pub(crate) warps_of_each: Option<u64>,
-    /// Whether the descriptor is the session's own, for kernels that take it as a parameter.
-    pub(crate) apart: bool,
     /// Whether guard words lie between the buffers.
     pub(crate) guards: bool,
     pub(crate) export: bool,
@@ -121,7 +118,6 @@ impl Default for Options {
             block_stride: 1,
             max_warps: None,
             warps_of_each: None,
-            apart: false,
             guards: false,
             export: true,
             record_cost: Cost::Unknown,
@@ -145,8 +141,6 @@ impl Options {
         match self.slots {
             Slots::Claimed => true,
             Slots::Linear => false,
-            // Apart, a launch with the session's descriptor that is not announced is an error.
-            Slots::Auto if announced && self.apart => false,
             Slots::Auto => !announced || self.warps_of_each.is_some_and(|warps| warps <= at_once),
         }
     }
@@ -308,8 +302,6 @@ mod tests {
         assert!(!claims(Slots::Auto, None, true));
         assert!(claims(Slots::Auto, Some(96), true), "two SMs hold all of them");
         assert!(!claims(Slots::Auto, Some(97), true));
-        let apart = Options { apart: true, warps_of_each: Some(1), ..Options::default() };
-        assert!(!apart.claims(true, 2) && apart.claims(false, 2));
     }
 
     #[test]

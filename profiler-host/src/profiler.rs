@@ -228,18 +228,8 @@ impl ProfilerBuilder {
         self
     }
 
-    /// Profiles only kernels that take their descriptor as a parameter (`#[profiled(recorder = ..)]`) and are
-    /// given the session's ([`Session::descriptor`](crate::Session::descriptor)). Several such sessions may
-    /// share a module. Default: no.
-    #[must_use]
-    pub fn apart(mut self, apart: bool) -> Self {
-        self.options.apart = apart;
-        self
-    }
-
-    /// Shows the host on the timeline too: the spans of this recorder, and the launches that the session makes
-    /// (that of a backend). Default:
-    /// no.
+    /// Shows the host on the timeline too: the spans of this recorder, and the launches of a backend's session.
+    /// Default: no.
     #[must_use]
     pub fn host(mut self, recorder: &HostRecorder) -> Self {
         self.options.host = Some(recorder.clone());

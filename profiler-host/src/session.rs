@@ -8,7 +8,6 @@ use std::time::Duration;
 
 #[cfg(feature = "cuda")]
 use profiler_cuda_driver::sys::CUstream;
-use profiler_device::DescriptorPtr;
 #[cfg(feature = "cuda")]
 use profiler_trace::CaptureEnd;
 use profiler_trace::{Capture, DeviceInfo, RecordCost, Trace};
@@ -27,20 +26,14 @@ use crate::profiler::Profiler;
 impl Profiler {
     /// The body of [`Backend::session`].
     pub(crate) fn attach_to<'b>(&self, backend: &'b Backend) -> Result<Session<'b>, Error> {
-        let (options, apart) = (&self.options, self.options.apart);
-        if !apart && backend.has_session() {
+        let options = &self.options;
+        if backend.has_session() {
             return Err(Error::AlreadyAttached);
         }
         let mut output = Output::new(options);
         let on = match backend.device() {
             #[cfg(feature = "cuda")]
-            Device::Gpu(gpu) => {
-                let mut session = gpu.session(options, &mut output.cost)?;
-                if apart {
-                    session.close(gpu.stream())?;
-                }
-                On::Gpu(session)
-            }
+            Device::Gpu(gpu) => On::Gpu(gpu.session(options, &mut output.cost)?),
             Device::Emulator(device) => {
                 if options.record_cost == Cost::Measure {
                     output.cost = Some(device.record_cost()?);
@@ -48,10 +41,8 @@ impl Profiler {
                 On::Emulator(EmulatorSession::new(device, options)?)
             }
         };
-        if !apart {
-            backend.set_has_session(true);
-        }
-        Ok(Session { on, backend: Some(backend), apart, output })
+        backend.set_has_session(true);
+        Ok(Session { on, backend: Some(backend), output })
     }
 }
 
@@ -81,8 +72,6 @@ pub struct Session<'a> {
     on: On<'a>,
     /// `None` for modules of the program's own.
     backend: Option<&'a Backend>,
-    /// Whether the module's own descriptor is left alone.
-    apart: bool,
     output: Output,
 }
 
@@ -109,18 +98,6 @@ impl<'a> Session<'a> {
     #[must_use]
     pub fn record_cost(&self) -> Option<RecordCost> {
         self.output.cost
-    }
-
-    /// The descriptor for kernels that take it as a parameter. It is null, which records nothing, unless
-    /// the profiler profiles [apart](crate::ProfilerBuilder::apart). A session of several modules gives
-    /// that of the first.
-    #[must_use]
-    pub fn descriptor(&self) -> DescriptorPtr {
-        match &self.on {
-            #[cfg(feature = "cuda")]
-            On::Gpu(session) => session.descriptor(),
-            On::Emulator(session) => session.descriptor(),
-        }
     }
 
     /// Launches a kernel; [`launch!`](crate::launch) expands to this.
@@ -150,9 +127,6 @@ impl<'a> Session<'a> {
                 };
                 // SAFETY: the caller's.
                 let launched = unsafe { session.launch_on::<K>(gpu, name, shape, arguments) };
-                if self.apart {
-                    session.close(gpu.stream())?;
-                }
                 self.salvaging(launched)
             }
             On::Emulator(session) => {
@@ -269,10 +243,7 @@ impl<'a> Session<'a> {
         match &mut self.on {
             #[cfg(feature = "cuda")]
             On::Gpu(session) => {
-                let mut reset = session.reset(stream);
-                if let (true, Ok(()), Some(stream)) = (self.apart, &reset, stream) {
-                    reset = session.close(stream);
-                }
+                let reset = session.reset(stream);
                 self.salvaging(reset)
             }
             On::Emulator(session) => session.reset(),
@@ -408,7 +379,7 @@ impl<'a> Session<'a> {
 impl Drop for Session<'_> {
     fn drop(&mut self) {
         Output::report(self.export_now());
-        if let (Some(backend), false) = (self.backend, self.apart) {
+        if let Some(backend) = self.backend {
             backend.set_has_session(false);
         }
     }

@@ -129,7 +129,8 @@ pub(crate) fn zero_after(address: usize) -> usize {
     ptx::offset_after(address as u64, 0) as usize
 }
 
-/// Access to a launch descriptor.
+/// Access to a launch descriptor. What reads one is generic: rustc inlines plain functions earlier, and makes
+/// other PTX of them.
 #[cfg(feature = "enabled")]
 pub(crate) trait Descriptor: Copy {
     /// The 4-byte field at a byte offset of [`profiler_wire::descriptor::offset`].
@@ -153,43 +154,6 @@ impl Descriptor for Constant {
     #[inline(always)]
     fn u64<const OFFSET: u32>(self) -> u64 {
         ptx::constant_u64::<OFFSET>()
-    }
-}
-
-/// The address of a launch descriptor in global memory, as the host's session gives it: the
-/// parameter of a kernel that is profiled apart from others of its module
-/// (`#[profiled(recorder = prof)]` on `fn kernel(prof: DescriptorPtr, ..)`). Null records nothing.
-#[derive(Clone, Copy, Debug)]
-#[repr(transparent)]
-pub struct DescriptorPtr(*const u8);
-
-impl DescriptorPtr {
-    /// The address that a session gave.
-    #[must_use]
-    pub const fn new(address: *const u8) -> Self {
-        Self(address)
-    }
-}
-
-#[cfg(feature = "enabled")]
-impl Descriptor for DescriptorPtr {
-    #[inline(always)]
-    fn u32<const OFFSET: u32>(self) -> u32 {
-        if self.0.is_null() {
-            return 0;
-        }
-        // SAFETY: the safety contract of `State::enter_block_with`: not null means a whole descriptor,
-        // aligned to 16, that nobody changes while the kernel runs.
-        unsafe { self.0.add(OFFSET as usize).cast::<u32>().read() }
-    }
-
-    #[inline(always)]
-    fn u64<const OFFSET: u32>(self) -> u64 {
-        if self.0.is_null() {
-            return 0;
-        }
-        // SAFETY: as above.
-        unsafe { self.0.add(OFFSET as usize).cast::<u64>().read() }
     }
 }
 

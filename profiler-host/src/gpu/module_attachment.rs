@@ -8,7 +8,7 @@ use profiler_trace::{DeviceInfo, ModuleCapture, SiteTable};
 use profiler_wire::descriptor::{self, offset};
 use profiler_wire::symbol::DESCRIPTOR;
 
-use super::driver::{self, DeviceMemory};
+use super::driver;
 use super::handles::RawModule;
 use super::record_memory::RecordMemory;
 use crate::arrays::Arrays;
@@ -33,12 +33,10 @@ fn descriptors() -> MutexGuard<'static, ()> {
 /// A module with a filled descriptor. Dropping it empties the descriptor and frees the arrays.
 #[derive(Debug)]
 pub(crate) struct ModuleAttachment<'m> {
-    /// Address of the descriptor: in the module's constant memory, or of the session's own.
+    /// Address of the descriptor in the module's constant memory.
     symbol: u64,
     arrays: Arrays,
     memory: RecordMemory,
-    /// The descriptor's place, where it is the session's own.
-    own_descriptor: Option<DeviceMemory>,
     sites: SiteTable,
     /// `slot_base` as it will be when what was enqueued so far has run.
     slot_base: u32,
@@ -120,22 +118,10 @@ impl<'m> ModuleAttachment<'m> {
         device: &DeviceInfo,
         announced: bool,
     ) -> Result<Self, Error> {
-        let own_descriptor = options
-            .apart
-            .then(|| {
-                DeviceMemory::new(descriptor::BYTES as u64, || "free device memory".to_owned())
-            })
-            .transpose()?;
-        let symbol = match (&own_descriptor, find_descriptor(module)) {
-            (Some(memory), Ok(_) | Err(Error::NoDescriptor)) => memory.address(),
-            (_, found) => found?,
-        };
+        let symbol = find_descriptor(module)?;
         // Kernels that still run must see the descriptor as it was when they were launched.
         driver::synchronize_context()?;
-        let is_shared = own_descriptor.is_none();
-        if is_shared {
-            require_empty(symbol)?;
-        }
+        require_empty(symbol)?;
         let lanes = match options.lane_buffers {
             LaneBuffers::Always => true,
             LaneBuffers::Never => false,
@@ -149,17 +135,14 @@ impl<'m> ModuleAttachment<'m> {
         arrays.prepare(&memory)?;
         {
             let _alone = descriptors();
-            if is_shared {
-                // Another thread may have attached meanwhile.
-                require_empty(symbol)?;
-            }
+            // Another thread may have attached meanwhile.
+            require_empty(symbol)?;
             driver::copy_to_device(symbol, &arrays.descriptor.to_bytes())?;
         }
         let attached = Self {
             symbol,
             arrays,
             memory,
-            own_descriptor,
             sites,
             slot_base: 0,
             _module: PhantomData,
@@ -167,11 +150,6 @@ impl<'m> ModuleAttachment<'m> {
         // Streams that do not wait for the default stream must find all of this done.
         driver::synchronize_context()?;
         Ok(attached)
-    }
-
-    /// Address of the session's own descriptor, if it has one.
-    pub(crate) fn own_descriptor(&self) -> Option<u64> {
-        self.own_descriptor.as_ref().map(DeviceMemory::address)
     }
 
     /// Takes slots for a launch that follows in `stream`.
@@ -196,11 +174,6 @@ impl<'m> ModuleAttachment<'m> {
             self.slot_base = base;
         }
         Ok(())
-    }
-
-    /// Sees to it that launches that are not announced find no slot, and are counted.
-    pub(crate) fn close(&mut self, stream: CUstream) -> Result<(), Error> {
-        self.move_base(self.arrays.closed_base(), stream)
     }
 
     pub(crate) fn read_back(&self) -> Result<ModuleCapture, Error> {

@@ -3,7 +3,6 @@
 use std::time::Duration;
 
 use profiler_cuda_driver::sys::{CUcontext, CUstream};
-use profiler_device::DescriptorPtr;
 use profiler_trace::{Capture, DeviceInfo, RecordCost, SiteTable};
 
 use super::ModuleAttachment;
@@ -115,11 +114,6 @@ impl<'m> GpuSession<'m> {
         &self.device
     }
 
-    pub(crate) fn descriptor(&self) -> DescriptorPtr {
-        let own = self.attached.first().and_then(ModuleAttachment::own_descriptor);
-        DescriptorPtr::new(std::ptr::without_provenance(own.unwrap_or(0) as usize))
-    }
-
     /// The modules and the host's log for a view of the session.
     pub(crate) fn watched(&self) -> (Vec<WatchedModule>, Option<WatchedHost>) {
         let mut modules: Vec<_> = self.attached.iter().map(ModuleAttachment::watched).collect();
@@ -176,12 +170,6 @@ impl<'m> GpuSession<'m> {
             (Err(_), _) => self.attached.iter_mut().for_each(ModuleAttachment::take_back),
         }
         launched
-    }
-
-    /// With linear slots: launches that are not announced find no slot from here on, up to the next
-    /// one that is.
-    pub(crate) fn close(&mut self, stream: CUstream) -> Result<(), Error> {
-        self.attached.iter_mut().try_for_each(|attached| attached.close(stream))
     }
 
     /// Forgets all records and goes on: in the order of `stream` and without waiting for it if all launches

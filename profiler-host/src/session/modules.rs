@@ -38,8 +38,7 @@ impl Profiler {
         // SAFETY: the session borrows what leads to it.
         let module = unsafe { module.raw_module(ptx) }?;
         let session = GpuSession::new(&self.options, module, ptx, false, &mut output.cost)?;
-        let apart = self.options.apart;
-        Ok(Session { on: On::Gpu(session), backend: None, apart, output })
+        Ok(Session { on: On::Gpu(session), backend: None, output })
     }
 }
 

@@ -71,21 +71,6 @@ mod kernels {
         unsafe { *values.add(linear_thread() as usize) += 1 };
     }
 
-    /// One region in every warp, recorded in the session whose descriptor it is given.
-    pub(crate) unsafe fn apart(descriptor: profiler_device::DescriptorPtr) {
-        let (kernel, config) = (site!(Kernel, "apart"), config(Strategy::Warp));
-        // SAFETY: the first thing that the kernel does; the caller gives what a session gave, or
-        // null.
-        let state = unsafe {
-            match State::recorded_block_with(config, descriptor) {
-                Some(block) => State::enter_block_with(kernel, config, block, descriptor),
-                None => State::silent(config),
-            }
-        };
-        let recorder = Recorder::new(&state);
-        recorder.leader().region(site!(Region, "apart"), 0, ()).end();
-    }
-
     /// `repeats` regions in every thread.
     pub(crate) fn every_thread(repeats: u32) {
         let (kernel, config) = (site!(Kernel, "every_thread"), config(Strategy::Thread));
@@ -333,30 +318,6 @@ fn shapes_take_expressions() {
     assert_eq!(trace.launches[0].block_dim, [4, 2, 2]);
     assert_eq!(trace.launches[1].grid_dim, [1, 1, 2]);
     assert_eq!(trace.launches[1].block_dim, [4, 1, 1]);
-}
-
-#[test]
-fn a_kernel_is_profiled_apart_from_the_others() {
-    let backend = emulator();
-    let profiler = Profiler::builder().apart(true).build().expect("options");
-    let mut first = backend.session(&profiler).expect("a session");
-    let mut second = backend.session(&profiler).expect("a session beside it");
-    for _ in 0..2 {
-        // SAFETY: the kernel gets what the session gave.
-        unsafe { launch!(first, kernels::apart<<<3, 32>>>(first.descriptor())) }.expect("it runs");
-    }
-    // SAFETY: as above.
-    unsafe { launch!(second, kernels::apart<<<1, 64>>>(second.descriptor())) }.expect("it runs");
-    add_one(&mut second, 1, 1);
-    let (first, second) = (first.finish().expect("a trace"), second.finish().expect("a trace"));
-    assert_eq!((regions(&first, "apart"), regions(&second, "apart")), (6, 2));
-    assert_eq!(regions(&second, "work"), 0, "a kernel without the parameter");
-
-    let shared = Profiler::builder().build().expect("options");
-    let mut session = backend.session(&shared).expect("a session");
-    // SAFETY: a session that is not apart gives null.
-    unsafe { launch!(session, kernels::apart<<<1, 32>>>(session.descriptor())) }.expect("it runs");
-    assert_eq!(session.finish().expect("a trace").warps.len(), 0);
 }
 
 /// Tests that depend on the switch of the whole process take turns.
