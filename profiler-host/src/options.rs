@@ -4,7 +4,7 @@ use std::ops::{Bound, RangeBounds};
 
 use profiler_wire::header::Dim3;
 
-use crate::error::OptionsError;
+use crate::error::Error;
 use crate::host_spans::HostRecorder;
 
 /// The most records of a buffer: 1 GiB, so that byte offsets within a buffer fit 32 bits.
@@ -97,7 +97,6 @@ pub(crate) struct Options {
     pub(crate) warps_of_each: Option<u64>,
     /// Whether guard words lie between the buffers.
     pub(crate) guards: bool,
-    pub(crate) export: bool,
     pub(crate) record_cost: Cost,
     pub(crate) subtract_record_cost: bool,
     /// Records what the host does.
@@ -119,12 +118,18 @@ impl Default for Options {
             max_warps: None,
             warps_of_each: None,
             guards: false,
-            export: true,
             record_cost: Cost::Unknown,
             subtract_record_cost: false,
             host: None,
         }
     }
+}
+
+/// The error of a number of warps that no session can have.
+pub(crate) fn max_warps_refused(warps: u32) -> Error {
+    Error::Options(format!(
+        "max_warps({warps}) is not within 1 to {WARPS_MAX}; give a number that is, or leave the option out"
+    ))
 }
 
 /// Warps that an SM of any GPU from compute capability 8.0 on can hold at once, where the kernel's
@@ -145,31 +150,33 @@ impl Options {
         }
     }
 
-    pub(crate) fn check(&self) -> Result<(), OptionsError> {
+    pub(crate) fn check(&self) -> Result<(), Error> {
+        let refuse = |why: &str| Err(Error::Options(why.to_owned()));
         for (what, records, limit) in [
             ("records_per_warp", self.records_per_warp, RECORDS_PER_WARP_MAX),
             ("records_per_lane", self.records_per_lane, RECORDS_PER_LANE_MAX),
         ] {
             if records > limit {
-                return Err(OptionsError::TooManyRecords { what, records, limit });
+                return refuse(&format!(
+                    "{what}({records}) is above {limit}; Keep::Last keeps the last records in less memory"
+                ));
             }
         }
         if self.warp_mask == 0 {
-            return Err(OptionsError::NoWarps);
+            return refuse(
+                "no warp is selected: a block has warps 0 to 31, so give .warps(..) a part of 0..32",
+            );
         }
         if self.block_count == 0 {
-            return Err(OptionsError::NoBlocks);
+            return refuse("no block is selected: give .blocks(..) a range that is not empty");
         }
         if self.block_stride == 0 {
-            return Err(OptionsError::ZeroStride);
+            return refuse("block_stride(0) selects nothing; 1 selects every block, 2 every other");
         }
         match self.max_warps {
-            Some(warps) if warps == 0 || warps > WARPS_MAX => {
-                return Err(OptionsError::MaxWarps(warps));
-            }
-            _ => {}
+            Some(warps) if warps == 0 || warps > WARPS_MAX => Err(max_warps_refused(warps)),
+            _ => Ok(()),
         }
-        Ok(())
     }
 
     /// How many warps of a launch the selection takes; what linear slots of that launch need.
@@ -248,7 +255,7 @@ mod tests {
         options.select_warps(&(31..));
         assert_eq!(options.warp_mask, 1 << 31);
         options.select_warps(&(40..50));
-        assert_eq!(options.check(), Err(OptionsError::NoWarps));
+        assert!(refused(&options).starts_with("no warp is selected: "));
 
         let mut options = Options::default();
         options.select_blocks(&(5..9));
@@ -256,7 +263,11 @@ mod tests {
         options.select_blocks(&(7..));
         assert_eq!((options.block_first, options.block_count), (7, u32::MAX));
         options.select_blocks(&(9..9));
-        assert_eq!(options.check(), Err(OptionsError::NoBlocks));
+        assert!(refused(&options).starts_with("no block is selected: "));
+    }
+
+    fn refused(options: &Options) -> String {
+        options.check().expect_err("must be refused").to_string()
     }
 
     #[test]
@@ -309,16 +320,18 @@ mod tests {
         let with = |change: fn(&mut Options)| {
             let mut options = Options::default();
             change(&mut options);
-            options.check().expect_err("must be refused")
+            refused(&options)
         };
-        assert!(matches!(
-            with(|o| o.records_per_lane = 1 << 30),
-            OptionsError::TooManyRecords { .. }
-        ));
-        assert_eq!(with(|o| o.block_stride = 0), OptionsError::ZeroStride);
-        assert_eq!(with(|o| o.max_warps = Some(0)), OptionsError::MaxWarps(0));
+        let records = with(|o| o.records_per_lane = 1 << 30);
+        assert!(
+            records.starts_with("records_per_lane(1073741824) is above 2097151; "),
+            "{records}"
+        );
+        assert!(with(|o| o.block_stride = 0).starts_with("block_stride(0) selects nothing; "));
+        let warps = with(|o| o.max_warps = Some(0));
+        assert!(warps.starts_with("max_warps(0) is not within 1 to 16777216; "), "{warps}");
         let mut zero = Options::default();
         (zero.records_per_warp, zero.records_per_lane) = (0, 0);
-        assert_eq!(zero.check(), Ok(()), "a session that only counts is legal");
+        assert!(zero.check().is_ok(), "a session that only counts is legal");
     }
 }

@@ -5,7 +5,7 @@ use std::ops::RangeBounds;
 use profiler_trace::{Capture, RecordCost};
 
 use crate::capacity::Capacity;
-use crate::error::{Error, OptionsError};
+use crate::error::Error;
 use crate::host_spans::HostRecorder;
 use crate::launch::Extent;
 use crate::options::{Cost, Keep, LaneBuffers, Options, Slots, WARPS_MAX};
@@ -264,11 +264,17 @@ impl ProfilerBuilder {
         let is_given = |method: &str| self.given.contains(&method);
         for [one, other] in EXCLUSIVE {
             if is_given(one) && is_given(other) {
-                return Err(OptionsError::Both(one, other).into());
+                return Err(Error::Options(format!(
+                    "{one}(..) and {other}(..) say the same; leave one of the two out"
+                )));
             }
         }
         if self.options.lane_buffers == LaneBuffers::Never && is_given("records_per_lane") {
-            return Err(OptionsError::RecordsOfNoBuffer.into());
+            return Err(Error::Options(
+                "records_per_lane(..) does nothing where lane_buffers(LaneBuffers::Never) leaves the buffers of \
+                 all lanes but lane 0 out; leave one of the two options out"
+                    .to_owned(),
+            ));
         }
         self.options.check()?;
         if let Some((grid, block, launches)) = self.grid {
@@ -277,7 +283,7 @@ impl ProfilerBuilder {
             self.options.warps_of_each = (launches > 1).then_some(of_each);
             match u32::try_from(warps) {
                 Ok(slots @ 1..=WARPS_MAX) => self.options.max_warps = Some(slots),
-                _ => return Err(OptionsError::WarpsOfGrid { warps }.into()),
+                _ => return Err(warps_of_grid_refused(warps)),
             }
         }
         if self.options.subtract_record_cost && self.options.record_cost == Cost::Unknown {
@@ -285,6 +291,19 @@ impl ProfilerBuilder {
         }
         Ok(Profiler { options: self.options })
     }
+}
+
+/// The error of a shape of which the selection takes no warp, or more than any session has slots for.
+fn warps_of_grid_refused(warps: u64) -> Error {
+    let help = if warps == 0 {
+        "select blocks and warps that the launches have, and give at least one launch"
+    } else {
+        "select fewer blocks or warps (block_stride(..) takes a sample), or reset the session between launches \
+         and count fewer of them"
+    };
+    Error::Options(format!(
+        "for_grid(..) asks for slots for {warps} warps, and a session has 1 to {WARPS_MAX}; {help}"
+    ))
 }
 
 #[cfg(test)]
@@ -360,7 +379,7 @@ mod tests {
         assert!(none.ends_with("give at least one launch"), "{none}");
         assert_eq!(for_grid(builder(), 0), none);
         // What is wrong with the selection itself says more.
-        assert_eq!(for_grid(builder().warps(2..2), 1), OptionsError::NoWarps.to_string());
+        assert!(for_grid(builder().warps(2..2), 1).starts_with("no warp is selected: "));
     }
 
     #[test]

@@ -197,7 +197,7 @@ impl<'a> Session<'a> {
     /// # Errors
     ///
     /// `Error::ClocksNotKept` if other kernels fill the GPU for a second and until one of their blocks has
-    /// ended; `Error::OtherContext` if the calling thread's context is not the session's; too little memory
+    /// ended; `Error::Context` if the calling thread's context is not the session's; too little memory
     /// (16 bytes a reading and SM, page-locked on the host); CUDA errors.
     pub fn keep_clocks(&mut self, at_most: Duration) -> Result<(), Error> {
         match &mut self.on {

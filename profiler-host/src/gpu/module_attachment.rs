@@ -80,7 +80,12 @@ fn find_descriptor(module: RawModule) -> Result<u64, Error> {
             if driver::context_of(address)? == driver::current_context()? {
                 Ok(address)
             } else {
-                Err(Error::ModuleOfOtherContext)
+                Err(Error::Context(
+                    "the module was loaded in another CUDA context than the calling thread's, on another GPU perhaps, \
+                     whose kernels cannot record in memory of this one; make the module's context current \
+                     (`CudaContext::bind_to_thread` of cudarc, `CurrentContext::set_current` of cust) before the \
+                     session begins",
+                ))
             }
         }
         _ => Err(Error::NoDescriptor),
@@ -139,14 +144,7 @@ impl<'m> ModuleAttachment<'m> {
             require_empty(symbol)?;
             driver::copy_to_device(symbol, &arrays.descriptor.to_bytes())?;
         }
-        let attached = Self {
-            symbol,
-            arrays,
-            memory,
-            sites,
-            slot_base: 0,
-            _module: PhantomData,
-        };
+        let attached = Self { symbol, arrays, memory, sites, slot_base: 0, _module: PhantomData };
         // Streams that do not wait for the default stream must find all of this done.
         driver::synchronize_context()?;
         Ok(attached)

@@ -84,7 +84,14 @@ impl<'m> GpuSession<'m> {
     /// Refuses another context than the session's.
     pub(crate) fn check_context(&self) -> Result<(), Error> {
         let is_own = driver::current_context()? == self.context;
-        if is_own { Ok(()) } else { Err(Error::OtherContext) }
+        if is_own {
+            return Ok(());
+        }
+        Err(Error::Context(
+            "the session began in another CUDA context than the calling thread's; make that one current \
+             (`CudaContext::bind_to_thread` of cudarc, `CurrentContext::set_current` of cust), or begin a session of \
+             its own for the modules of this one",
+        ))
     }
 
     /// In the session's context.

@@ -50,7 +50,7 @@ impl<'a> Session<'a> {
     ///
     /// # Errors
     ///
-    /// See [`Profiler::attach`]; [`Error::OtherContext`] if the calling thread's context is not the
+    /// See [`Profiler::attach`]; [`Error::Context`] if the calling thread's context is not the
     /// session's.
     pub fn attach_also<M: AsModule + ?Sized>(
         &mut self,
