@@ -10,14 +10,14 @@ use crate::options::{RECORDS_PER_LANE_MAX, RECORDS_PER_WARP_MAX, WARPS_MAX};
 
 /// The buffers and slots in which a session loses nothing of the launches that were counted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Capacity {
+pub(crate) struct Capacity {
     /// Records of the buffer of the busiest warp's lane 0.
-    pub records_per_warp: u32,
+    pub(crate) records_per_warp: u32,
     /// Records of the buffer of the busiest other lane; 0 if none recorded.
-    pub records_per_lane: u32,
+    pub(crate) records_per_lane: u32,
     /// Slots that the launches of the busiest module took: one for each warp that entered a kernel that
     /// records; if slots are linear, also one for each selected warp of the other launches.
-    pub max_warps: u32,
+    pub(crate) max_warps: u32,
 }
 
 impl Capacity {
@@ -27,7 +27,7 @@ impl Capacity {
     /// # Errors
     ///
     /// [`Error::Capacity`] if the capture does not tell.
-    pub fn needed(capture: &Capture) -> Result<Self, Error> {
+    pub(crate) fn needed(capture: &Capture) -> Result<Self, Error> {
         let (mut units, mut lane_units) = (0, 0);
         let (mut warps, mut unfinished, mut without_slot, mut slots) = (0_u64, 0, 0, 0);
         for module in capture.modules.iter().filter(|module| !module.is_of_clocks()) {

@@ -128,7 +128,6 @@ mod profiler;
 mod session;
 
 pub use backend::{Backend, BackendChoice, Buffer};
-pub use capacity::Capacity;
 pub use error::Error;
 pub use export::{set_export, write_trace};
 #[cfg(feature = "cuda")]

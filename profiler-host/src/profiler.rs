@@ -44,8 +44,7 @@ impl Profiler {
     }
 
     /// The same profiler with buffers of size zero: its sessions keep nothing and count everything.
-    #[must_use]
-    pub fn counting(&self) -> Self {
+    fn counting(&self) -> Self {
         let mut options = self.options.clone();
         (options.records_per_warp, options.records_per_lane) = (0, 0);
         options.max_warps = options.max_warps.or(Some(COUNTING_WARPS));
@@ -55,28 +54,11 @@ impl Profiler {
         Self { options }
     }
 
-    /// The same profiler with this capacity.
-    #[must_use]
-    pub fn with_capacity(&self, capacity: &Capacity) -> Self {
-        let mut options = self.options.clone();
-        options.records_per_warp = capacity.records_per_warp;
-        options.records_per_lane = capacity.records_per_lane;
-        options.max_warps = Some(capacity.max_warps);
-        Self { options }
-    }
-
-    /// The same profiler, which shows the host too; see [`ProfilerBuilder::host`].
-    #[must_use]
-    pub fn with_host(&self, recorder: &HostRecorder) -> Self {
-        Self { options: Options { host: Some(recorder.clone()), ..self.options.clone() } }
-    }
-
-    /// Infers the capacity from a first run: calls `run` with a [counting](Self::counting)
-    /// profiler, and gives this profiler with exactly the buffer that the launches in it needed.
+    /// Infers the capacity from a first run: calls `run` with a profiler whose sessions keep nothing and
+    /// count everything, and gives this profiler with exactly the buffer that the launches in it needed.
     ///
     /// A second run may record more of what depends on time: marks of a loop that polls, and
-    /// `profile_anchor!(every = ..)`. Add their records to [`Capacity::records_per_warp`], and give that to
-    /// [`with_capacity`](Self::with_capacity).
+    /// `profile_anchor!(every = ..)`. Its trace says what it lost, and which `records_per_warp` keeps all.
     ///
     /// ```no_run
     /// # use profiler_host::{Backend, BackendChoice, Error, Profiler};
@@ -98,8 +80,12 @@ impl Profiler {
         &self,
         run: impl FnOnce(&Self) -> Result<Capture, Error>,
     ) -> Result<Self, Error> {
-        let capture = run(&self.counting())?;
-        Ok(self.with_capacity(&Capacity::needed(&capture)?))
+        let capacity = Capacity::needed(&run(&self.counting())?)?;
+        let mut options = self.options.clone();
+        options.records_per_warp = capacity.records_per_warp;
+        options.records_per_lane = capacity.records_per_lane;
+        options.max_warps = Some(capacity.max_warps);
+        Ok(Self { options })
     }
 }
 
@@ -244,13 +230,6 @@ impl ProfilerBuilder {
     #[must_use]
     pub fn guards(mut self, guards: bool) -> Self {
         self.options.guards = guards;
-        self
-    }
-
-    /// Switches the export on drop of all sessions on or off. Default: on. See also [`crate::set_export`].
-    #[must_use]
-    pub fn export(mut self, export: bool) -> Self {
-        self.options.export = export;
         self
     }
 

@@ -11,7 +11,7 @@ use std::time::Instant;
 use cust::function::Function;
 use cust::memory::DeviceBuffer;
 use profiler_bench_kernels::WARP;
-use profiler_host::{Capacity, LaneBuffers, Profiler, Session};
+use profiler_host::{LaneBuffers, Profiler, Session};
 use serde::{Deserialize, Serialize};
 
 use crate::gpu::{Blocks, Gpu, microseconds};
@@ -112,7 +112,6 @@ impl Variant {
             Self::LinearRegion => "launch_region",
         }
     }
-
 }
 
 /// Where the warps of a variant record.
@@ -316,8 +315,8 @@ impl<'g> Launches<'g> {
             Slots::None => return Ok(()),
             Slots::Linear(linear) => linear.entered()?,
             Slots::Claimed(mut session) => {
-                let needed = Capacity::needed(&session.capture()?);
-                needed.map_err(|error| Error::Check(error.to_string()))?.max_warps as usize
+                let modules = session.capture()?.modules;
+                modules.iter().map(|it| (it.needed_slots() - it.lost.warps) as usize).sum()
             }
         };
         if found == expected {
