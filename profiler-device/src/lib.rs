@@ -87,7 +87,6 @@ mod state;
 #[cfg(all(feature = "enabled", any(feature = "calibration", not(target_arch = "nvptx64"))))]
 mod calibration;
 
-pub use hardware::DescriptorPtr;
 pub use profiler_macros::{
     profile_anchor, profile_mark, profile_names, profile_region, profile_signal, profile_wait,
     profiled, recorder, region_end, region_start,

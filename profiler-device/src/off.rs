@@ -5,7 +5,6 @@
 use core::marker::PhantomData;
 
 use crate::config::Config;
-use crate::hardware::DescriptorPtr;
 use crate::site::SiteId;
 use crate::value::{Attachment, Value, Wait};
 
@@ -22,36 +21,10 @@ impl State {
 
     /// # Safety
     ///
-    /// None with profiling off: the descriptor is not read.
-    #[inline(always)]
-    #[must_use]
-    pub const unsafe fn recorded_block_with(
-        _config: Config,
-        _descriptor: DescriptorPtr,
-    ) -> Option<u64> {
-        None
-    }
-
-    /// # Safety
-    ///
     /// None with profiling off: nothing is done.
     #[inline(always)]
     #[must_use]
     pub unsafe fn enter_block(_kernel: SiteId, _config: Config, _block: u64) -> Self {
-        Self(PhantomData)
-    }
-
-    /// # Safety
-    ///
-    /// None with profiling off: the descriptor is not read.
-    #[inline(always)]
-    #[must_use]
-    pub unsafe fn enter_block_with(
-        _kernel: SiteId,
-        _config: Config,
-        _block: u64,
-        _descriptor: DescriptorPtr,
-    ) -> Self {
         Self(PhantomData)
     }
 

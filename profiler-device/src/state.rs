@@ -10,7 +10,7 @@ use profiler_wire::site::Buffer;
 
 use crate::buffer::{LaneBuffer, NO_SLOT, WriteBudget, step_of};
 use crate::config::Config;
-use crate::hardware::{self, Constant, Descriptor, DescriptorPtr};
+use crate::hardware::{self, constant_u32, constant_u64};
 use crate::header::{anchor, header_address, write_entry, write_units};
 use crate::site::SiteId;
 use crate::slot::{claim_slot, lanes_of, linear_slot, ordinal_of_block};
@@ -42,8 +42,6 @@ pub struct State {
     last: Cell<[u32; 3]>,
     /// The number of units that are attachments, counted as the cursor counts.
     attachments: Cell<u32>,
-    /// The explicit descriptor of a kernel that has one.
-    explicit: Option<DescriptorPtr>,
     /// The lower half of `%clock64` at the last anchor of those that come now and then.
     anchored: Cell<u32>,
 }
@@ -54,21 +52,10 @@ impl State {
     #[inline(always)]
     #[must_use]
     pub fn recorded_block(config: Config) -> Option<u64> {
-        ordinal_of_block(config, Constant)
+        ordinal_of_block(config)
     }
 
-    /// [`State::recorded_block`] of a kernel with a descriptor of its own.
-    ///
-    /// # Safety
-    ///
-    /// `descriptor` must be null, or what a session gave for this launch.
-    #[inline(always)]
-    #[must_use]
-    pub unsafe fn recorded_block_with(config: Config, descriptor: DescriptorPtr) -> Option<u64> {
-        ordinal_of_block(config, descriptor)
-    }
-
-    /// Enters a kernel whose descriptor is the module's, and whose `block` is recorded.
+    /// Enters a kernel whose `block` is recorded.
     ///
     /// # Safety
     ///
@@ -78,23 +65,10 @@ impl State {
     #[inline(always)]
     #[must_use]
     pub unsafe fn enter_block(kernel: SiteId, config: Config, block: u64) -> Self {
-        Self::enter_together(kernel, config, Constant, None, block)
-    }
-
-    /// [`State::enter_block`] with a descriptor of its own.
-    ///
-    /// # Safety
-    ///
-    /// As there, and for [`State::recorded_block_with`].
-    #[inline(always)]
-    #[must_use]
-    pub unsafe fn enter_block_with(
-        kernel: SiteId,
-        config: Config,
-        block: u64,
-        descriptor: DescriptorPtr,
-    ) -> Self {
-        Self::enter_together(kernel, config, descriptor, Some(descriptor), block)
+        let state = Self::enter_selected(kernel, config, block);
+        // Lane 0 does more than others there, and some warps do nothing. After it they are together again.
+        hardware::converge();
+        state
     }
 
     /// A thread that records nothing, and the compiler knows it: it does not even read clocks.
@@ -117,49 +91,28 @@ impl State {
             last: Cell::new([0; 3]),
             attachments: Cell::new(0),
             anchored: Cell::new(0),
-            explicit: None,
         }
     }
 
-    /// Lane 0 does more than others here, and some warps do nothing. After it they are together again.
     #[inline(always)]
-    fn enter_together(
-        kernel: SiteId,
-        config: Config,
-        descriptor: impl Descriptor,
-        explicit: Option<DescriptorPtr>,
-        block: u64,
-    ) -> Self {
-        let state = Self::enter_selected(kernel, config, descriptor, explicit, block);
-        hardware::converge();
-        state
-    }
-
-    #[inline(always)]
-    fn enter_selected(
-        kernel: SiteId,
-        config: Config,
-        descriptor: impl Descriptor,
-        explicit: Option<DescriptorPtr>,
-        block: u64,
-    ) -> Self {
+    fn enter_selected(kernel: SiteId, config: Config, block: u64) -> Self {
         let lane = hardware::lane_id();
         let warp = hardware::warp_index();
-        if descriptor.u32::<{ offset::WARP_MASK }>() >> warp & 1 == 0 {
+        if constant_u32::<{ offset::WARP_MASK }>() >> warp & 1 == 0 {
             return Self::silent(config);
         }
-        let flags = descriptor.u32::<{ offset::FLAGS }>();
+        let flags = constant_u32::<{ offset::FLAGS }>();
         let mut slot = if flags & FLAG_CLAIMED == 0 {
-            linear_slot(descriptor, block, warp)
+            linear_slot(block, warp)
         } else if lane == 0 {
             // SAFETY: the descriptor is a session's.
-            unsafe { claim_slot(descriptor) }
+            unsafe { claim_slot() }
         } else {
             NO_SLOT
         };
         if lane == 0 && slot != NO_SLOT {
             // SAFETY: the slot is this warp's alone, and lane 0 writes its header.
-            unsafe { write_entry(header_address(descriptor, slot), kernel, config, warp) };
+            unsafe { write_entry(header_address(slot), kernel, config, warp) };
         }
         // Where other lanes have buffers they wait here for lane 0, also where they know the slot: a
         // record from before the entry would have no time.
@@ -167,9 +120,9 @@ impl State {
             slot = hardware::broadcast(lanes_of(warp), slot);
         }
         let buffer = if lane == 0 {
-            LaneBuffer::of_leader(descriptor, slot)
+            LaneBuffer::of_leader(slot)
         } else {
-            LaneBuffer::of_lane(descriptor, flags, slot, lane)
+            LaneBuffer::of_lane(flags, slot, lane)
         };
         let leads = match config.strategy {
             Strategy::Block => lane == 0 && warp == 0,
@@ -195,7 +148,6 @@ impl State {
             last: Cell::new([buffer.budget.limit, buffer.mask, slot]),
             attachments: Cell::new(0),
             anchored: Cell::new(0),
-            explicit,
         }
     }
 
@@ -379,7 +331,7 @@ impl State {
     }
 
     #[inline(always)]
-    fn exit_through(&self, descriptor: impl Descriptor) {
+    fn exit(&self) {
         let lane = hardware::lane_id();
         if self.config.buffer() == Buffer::Host {
             // So that who sees the counts below sees all units that they count.
@@ -391,7 +343,7 @@ impl State {
             hardware::leave_with_warp();
             let (clock, globaltimer) = anchor();
             let exit = ExitHeader { clock, globaltimer, units, attachments };
-            let address = header_address(descriptor, self.slot) + 8 * header::EXIT_START as u64;
+            let address = header_address(self.slot) + 8 * header::EXIT_START as u64;
             // SAFETY: the slot is this warp's alone, and lane 0 writes its header.
             unsafe { write_units(self.config.buffer(), address, exit.pack()) };
             return;
@@ -400,9 +352,9 @@ impl State {
             if units == 0 {
                 return;
             }
-            if self.slot != NO_SLOT && descriptor.u32::<{ offset::FLAGS }>() & FLAG_LANES != 0 {
+            if self.slot != NO_SLOT && constant_u32::<{ offset::FLAGS }>() & FLAG_LANES != 0 {
                 let index = u64::from(self.slot) * 32 + u64::from(lane);
-                let address = descriptor.u64::<{ offset::LANE_COUNTS }>() + 8 * index;
+                let address = constant_u64::<{ offset::LANE_COUNTS }>() + 8 * index;
                 let counts = header::pack_counts(units, attachments);
                 // SAFETY: the count is this lane's alone.
                 unsafe {
@@ -414,7 +366,7 @@ impl State {
                 return;
             }
         }
-        let lost = descriptor.u64::<{ offset::LOST }>();
+        let lost = constant_u64::<{ offset::LOST }>();
         // SAFETY: the session's three counters of 8 bytes.
         unsafe {
             if lane == 0 {
@@ -433,9 +385,6 @@ impl Drop for State {
         if !self.is_recording() || hardware::is_unwinding() {
             return;
         }
-        match self.explicit {
-            None => self.exit_through(Constant),
-            Some(descriptor) => self.exit_through(descriptor),
-        }
+        self.exit();
     }
 }

@@ -10,7 +10,6 @@ use profiler_wire::record::UNIT_BYTES;
 use crate::error::Error;
 use crate::guards::Guards;
 use crate::layout::Layout;
-use crate::linear_slots::LinearSlots;
 use crate::options::Options;
 
 /// Memory of a session: the GPU's, or the emulator's.
@@ -44,8 +43,10 @@ pub(crate) struct Arrays {
     pub(crate) options: Options,
     pub(crate) layout: Layout,
     pub(crate) descriptor: Descriptor,
-    /// Linear slots: what the session was told of since the last reset.
-    announced: LinearSlots,
+    /// Linear slots: the first of the next launch since the last reset, and of the one before; may lie after
+    /// the last slot.
+    pub(crate) next_slot: u64,
+    before: u64,
     /// `None` unless they were asked for.
     guards: Option<Guards>,
 }
@@ -55,7 +56,7 @@ impl Arrays {
     pub(crate) fn new(options: Options, layout: Layout, base: u64) -> Self {
         let descriptor = layout.descriptor(&options, base);
         let guards = options.guards.then(|| Guards::new(&layout, base));
-        Self { options, layout, descriptor, announced: LinearSlots::default(), guards }
+        Self { options, layout, descriptor, next_slot: 0, before: 0, guards }
     }
 
     /// Whether there are guards, for which [`prepare`](Self::prepare) writes all of the memory.
@@ -80,20 +81,21 @@ impl Arrays {
         if !self.is_linear() {
             return 0;
         }
-        self.announced.add(&self.options, self.layout.slot_count, grid, block)
+        let start = self.linear_slots_in_use();
+        self.before = self.next_slot;
+        self.next_slot = self.next_slot.saturating_add(self.options.selected_warps(grid, block));
+        // After the last slot all bases are alike: every warp of the launch finds no slot.
+        start
     }
 
     /// Takes back the last launch that was announced: it was refused, and nothing of it ran.
     pub(crate) fn take_back(&mut self) {
-        if self.is_linear() {
-            self.announced.take_back();
-        }
+        self.next_slot = self.before;
     }
 
-    /// What `slot_base` must be, with linear slots, for a launch that was not announced to find no
-    /// slot.
-    pub(crate) fn closed_base(&self) -> u32 {
-        self.layout.slot_count
+    /// How many linear slots were taken, from the first on.
+    fn linear_slots_in_use(&self) -> u32 {
+        u32::try_from(self.next_slot).unwrap_or(u32::MAX).min(self.layout.slot_count)
     }
 
     /// Forgets what was launched, and goes on in memory at the aligned `base`, which must be as at
@@ -121,7 +123,7 @@ impl Arrays {
         let in_use = self.in_use(memory)?;
         let slots = in_use.last().map_or(0, |range| range.end as usize);
         let buffer = self.layout.buffer;
-        let needed = u32::try_from(self.announced.needed_slots()).unwrap_or(u32::MAX);
+        let needed = u32::try_from(self.next_slot).unwrap_or(u32::MAX);
         let mut capture = ModuleCapture {
             sites,
             descriptor: Descriptor { slot_base: needed, ..self.descriptor },
@@ -141,9 +143,6 @@ impl Arrays {
         let mut lost = [0; Lost::BYTES];
         memory.read(self.descriptor.lost, Rows::all(Lost::BYTES), &mut lost)?;
         capture.lost = Lost::from_bytes(&lost);
-        if self.is_linear() {
-            self.check_announced(memory, &capture)?;
-        }
         for range in &in_use {
             let units = units_to_read(&capture.headers, range, buffer.capacity());
             let pitch = 1 << buffer.shift;
@@ -171,29 +170,11 @@ impl Arrays {
         Ok(capture)
     }
 
-    /// Checks the headers, of linear slots, against the launches that were announced.
-    fn check_announced(&self, memory: &impl Memory, capture: &ModuleCapture) -> Result<(), Error> {
-        let slot_count = self.layout.slot_count;
-        let after = self.announced.slots_in_use(slot_count);
-        let mut bytes = [0; header::BYTES];
-        if after < slot_count {
-            let address = self.descriptor.headers + u64::from(after) * header::BYTES as u64;
-            memory.read(address, Rows::all(header::BYTES), &mut bytes)?;
-        }
-        self.announced.check(
-            &self.options,
-            slot_count,
-            &capture.headers,
-            &bytes,
-            capture.lost.warps,
-        )
-    }
-
     /// The slots in use, in order and apart from each other.
     fn in_use(&self, memory: &impl Memory) -> Result<Vec<Range<u32>>, Error> {
         let slot_count = self.layout.slot_count;
         let Some(claims) = self.layout.claims else {
-            let end = self.announced.slots_in_use(slot_count);
+            let end = self.linear_slots_in_use();
             return Ok(if end == 0 { Vec::new() } else { std::iter::once(0..end).collect() });
         };
         let mut bytes = vec![0; claims.counters() * CLAIM_STRIDE as usize];

@@ -15,7 +15,7 @@ use profiler_wire::symbol::{
     CALIBRATION_WARPS,
 };
 
-use crate::error::debug_as_display;
+use crate::error::Error;
 use crate::options::{Keep, LaneBuffers, Options, Slots};
 
 /// How often the calibration kernel repeats its regions: enough for a median that a few cache
@@ -66,41 +66,24 @@ pub(crate) fn options() -> Options {
 /// misses and interruptions.
 const USUAL_PART: f64 = 0.95;
 
-/// Why a trace does not tell the cost of a record.
-#[derive(Clone, PartialEq, thiserror::Error)]
-pub(crate) enum CalibrationError {
-    /// Regions of the calibration kernel are missing.
-    #[error(
-        "the trace has no complete region \"{0}\" with its records, so it is not that of the \
-         calibration kernel, or its buffer was too small"
-    )]
-    NoRegion(String),
-    /// The trace was changed before.
-    #[error("the cost of records was already subtracted from this trace; calibrate on one as read")]
-    AlreadySubtracted,
-    /// Records are missing.
-    #[error("{0} records of the calibration run were lost; give its session more room")]
-    Lost(u64),
-    /// The measurement makes no sense.
-    #[error("the measurement gave a cost of {0} ticks a record; repeat it on an idle GPU")]
-    Implausible(f64),
-}
-
-debug_as_display!(CalibrationError);
-
 /// What records cost on the device that made the trace, in ticks of its record clock, as
 /// [`RecordCost`] describes.
 ///
 /// # Errors
 ///
-/// [`CalibrationError`], where the trace is not that of a whole calibration run.
-pub(crate) fn record_cost(trace: &Trace) -> Result<RecordCost, CalibrationError> {
+/// [`Error::Calibration`], where the trace is not that of a whole calibration run.
+pub(crate) fn record_cost(trace: &Trace) -> Result<RecordCost, Error> {
     if trace.cost_subtracted {
-        return Err(CalibrationError::AlreadySubtracted);
+        return Err(Error::Calibration(
+            "the cost of records was already subtracted from this trace; calibrate on one as read"
+                .to_owned(),
+        ));
     }
-    let lost = trace.warps.iter().map(|warp| warp.lost).sum();
+    let lost: u64 = trace.warps.iter().map(|warp| warp.lost).sum();
     if lost > 0 {
-        return Err(CalibrationError::Lost(lost));
+        return Err(Error::Calibration(format!(
+            "{lost} records of the calibration run were lost; give its session more room"
+        )));
     }
     let run = Run::new(trace);
     Ok(RecordCost { one_lane: run.costs(Election(0))?, elected: run.costs(Election(1))? })
@@ -196,7 +179,7 @@ impl<'t> Run<'t> {
     }
 
     /// What each form costs if the lane is chosen so.
-    fn costs(&self, election: Election) -> Result<FormCosts, CalibrationError> {
+    fn costs(&self, election: Election) -> Result<FormCosts, Error> {
         let [region, value, mark, anchor] = CALIBRATION_FORMS;
         let name = election.name();
         let apart = |form: &str| {
@@ -208,13 +191,18 @@ impl<'t> Run<'t> {
         let pauses_ticks = pauses.between(0, 1);
         let pause = (pauses_ticks - of_regions.between(1, 2)) / f64::from(CALIBRATION_PAUSES - 1);
         let after_begin = (of_regions.between(1, 2) - pause).max(0.0);
-        let total = |places: &Places| {
+        let total = |places: &Places| -> Result<f64, Error> {
             let more = places.between(0, places.kinds.len() - 1) - pauses_ticks;
             let total = more / f64::from(CALIBRATION_APART);
-            if total >= 0.0 { Ok(total) } else { Err(CalibrationError::Implausible(total)) }
+            if total >= 0.0 {
+                return Ok(total);
+            }
+            Err(Error::Calibration(format!(
+                "the measurement gave a cost of {total} ticks a record; repeat it on an idle GPU"
+            )))
         };
         let ahead = |places: &Places| (places.between(0, 1) - pause - after_begin).max(0.0);
-        let pair = |places: &Places| {
+        let pair = |places: &Places| -> Result<_, Error> {
             let begin = StampCost {
                 before_ticks: ahead(places),
                 after_ticks: (places.between(1, 2) - pause).max(0.0),
@@ -223,7 +211,7 @@ impl<'t> Run<'t> {
             Ok((begin, StampCost::after(after.max(0.0))))
         };
         let (region_begin, region_end) = pair(&of_regions)?;
-        let single = |form: &str| {
+        let single = |form: &str| -> Result<_, Error> {
             let places = apart(form)?;
             let total = total(&places)?;
             let before = ahead(&places).min(total);
@@ -245,7 +233,7 @@ impl<'t> Run<'t> {
     }
 
     /// How long records hold up what is right after them.
-    fn waits(&self, election: Election, costs: &FormCosts) -> Result<StampWaits, CalibrationError> {
+    fn waits(&self, election: Election, costs: &FormCosts) -> Result<StampWaits, Error> {
         let rows = CALIBRATION_ROW_FORMS.iter();
         let nests = CALIBRATION_NESTED_FORMS.iter();
         let rows = rows.map(|form| (*form, "row", CALIBRATION_ROW));
@@ -288,7 +276,7 @@ impl<'t> Run<'t> {
     }
 
     /// What the regions of this name show that hold just these stamps.
-    fn places(&self, name: &str, kinds: &[Kind]) -> Result<Places, CalibrationError> {
+    fn places(&self, name: &str, kinds: &[Kind]) -> Result<Places, Error> {
         let mut ticks = Vec::new();
         for (warp, stamps) in &self.warps {
             let is = |region: &&Region| self.trace.site(region.site).name == name;
@@ -303,7 +291,10 @@ impl<'t> Run<'t> {
             }
         }
         if ticks.is_empty() {
-            return Err(CalibrationError::NoRegion(name.to_owned()));
+            return Err(Error::Calibration(format!(
+                "the trace has no complete region \"{name}\" with its records, so it is not that of the \
+                 calibration kernel, or its buffer was too small"
+            )));
         }
         Ok(Places { kinds: kinds.to_vec(), ticks })
     }

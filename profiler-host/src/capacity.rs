@@ -5,51 +5,20 @@ use profiler_wire::header::{
     self, COUNT_MAX, ExitHeader, LANE_COUNT_MAX, SlotHeader, unpack_counts,
 };
 
-use crate::error::{Error, debug_as_display};
+use crate::error::Error;
 use crate::options::{RECORDS_PER_LANE_MAX, RECORDS_PER_WARP_MAX, WARPS_MAX};
 
 /// The buffers and slots in which a session loses nothing of the launches that were counted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Capacity {
+pub(crate) struct Capacity {
     /// Records of the buffer of the busiest warp's lane 0.
-    pub records_per_warp: u32,
+    pub(crate) records_per_warp: u32,
     /// Records of the buffer of the busiest other lane; 0 if none recorded.
-    pub records_per_lane: u32,
+    pub(crate) records_per_lane: u32,
     /// Slots that the launches of the busiest module took: one for each warp that entered a kernel that
     /// records; if slots are linear, also one for each selected warp of the other launches.
-    pub max_warps: u32,
+    pub(crate) max_warps: u32,
 }
-
-/// The reasons why a capture does not tell the capacity.
-#[derive(Clone, PartialEq, Eq, thiserror::Error)]
-pub(crate) enum CapacityError {
-    /// No warp recorded.
-    #[error(
-        "no warp recorded in the run, so nothing says how much buffer is needed; launch the kernels \
-         within it, and check the selection of blocks and warps"
-    )]
-    NothingRecorded,
-    /// Warps without a slot, whose records nobody counted one by one.
-    #[error(
-        "{0} warps found no slot in the run, so what they need is not known; build the profiler \
-         with .max_warps({1}) or more, or select fewer blocks"
-    )]
-    TooFewSlots(u64, u64),
-    /// Warps that never left their kernel.
-    #[error("{0} warps never left their kernel, so what they need is not known; let it finish")]
-    Unfinished(u64),
-    /// More than any buffer takes.
-    #[error(
-        "a warp or lane emitted {0} records, more than any buffer takes; keep the last ones \
-         (Keep::Last) in a buffer of your choice, or select fewer regions"
-    )]
-    TooMuch(u32),
-    /// More warps than any session has slots for.
-    #[error("{0} slots are needed, and a session has at most {WARPS_MAX}; select fewer blocks")]
-    TooManyWarps(u64),
-}
-
-debug_as_display!(CapacityError);
 
 impl Capacity {
     /// The capacity that the launches in `capture` needed. Buffers may have been too small, or empty:
@@ -58,11 +27,7 @@ impl Capacity {
     /// # Errors
     ///
     /// [`Error::Capacity`] if the capture does not tell.
-    pub fn needed(capture: &Capture) -> Result<Self, Error> {
-        Ok(Self::of(capture)?)
-    }
-
-    fn of(capture: &Capture) -> Result<Self, CapacityError> {
+    pub(crate) fn needed(capture: &Capture) -> Result<Self, Error> {
         let (mut units, mut lane_units) = (0, 0);
         let (mut warps, mut unfinished, mut without_slot, mut slots) = (0_u64, 0, 0, 0);
         for module in capture.modules.iter().filter(|module| !module.is_of_clocks()) {
@@ -82,19 +47,31 @@ impl Capacity {
             lane_units = lane_units.max(busiest_lane(module));
         }
         if without_slot > 0 {
-            return Err(CapacityError::TooFewSlots(without_slot, slots));
+            return Err(Error::Capacity(format!(
+                "{without_slot} warps found no slot in the run, so what they need is not known; build the \
+                 profiler with .max_warps({slots}) or more, or select fewer blocks"
+            )));
         }
         if unfinished > 0 {
-            return Err(CapacityError::Unfinished(unfinished));
+            return Err(Error::Capacity(format!(
+                "{unfinished} warps never left their kernel, so what they need is not known; let it finish"
+            )));
         }
         if warps == 0 {
-            return Err(CapacityError::NothingRecorded);
+            return Err(Error::Capacity(
+                "no warp recorded in the run, so nothing says how much buffer is needed; launch the kernels \
+                 within it, and check the selection of blocks and warps"
+                    .to_owned(),
+            ));
         }
         let records = |units: u32, stop: u32, limit: u32| {
             if units < stop && units <= limit {
                 Ok(units)
             } else {
-                Err(CapacityError::TooMuch(units))
+                Err(Error::Capacity(format!(
+                    "a warp or lane emitted {units} records, more than any buffer takes; keep the last ones \
+                     (Keep::Last) in a buffer of your choice, or select fewer regions"
+                )))
             }
         };
         match u32::try_from(slots) {
@@ -103,7 +80,9 @@ impl Capacity {
                 records_per_lane: records(lane_units, LANE_COUNT_MAX, RECORDS_PER_LANE_MAX)?,
                 max_warps,
             }),
-            _ => Err(CapacityError::TooManyWarps(slots)),
+            _ => Err(Error::Capacity(format!(
+                "{slots} slots are needed, and a session has at most {WARPS_MAX}; select fewer blocks"
+            ))),
         }
     }
 }
@@ -169,20 +148,27 @@ mod tests {
     #[test]
     fn the_busiest_warp_and_lane_count() {
         assert_eq!(
-            Capacity::of(&capture(&[Some(3), Some(70), Some(0)], &[0, 5, 2], 0)),
-            Ok(Capacity { records_per_warp: 70, records_per_lane: 5, max_warps: 3 })
+            needed(&capture(&[Some(3), Some(70), Some(0)], &[0, 5, 2], 0)),
+            Capacity { records_per_warp: 70, records_per_lane: 5, max_warps: 3 }
         );
         let of_two_slots: Vec<u32> = (1..=40).collect();
-        let needed = Capacity::of(&capture(&[Some(3)], &of_two_slots, 0));
-        assert_eq!(needed.map(|needed| needed.records_per_lane), Ok(40));
+        assert_eq!(needed(&capture(&[Some(3)], &of_two_slots, 0)).records_per_lane, 40);
+    }
+
+    fn needed(capture: &Capture) -> Capacity {
+        Capacity::needed(capture).expect("it tells")
+    }
+
+    fn refused(capture: &Capture) -> String {
+        Capacity::needed(capture).expect_err("cannot be told").to_string()
     }
 
     #[test]
     fn the_busiest_module_counts() {
         let mut both = capture(&[Some(3), Some(70)], &[], 0);
         both.modules.extend(capture(&[Some(4), Some(0), Some(1)], &[], 0).modules);
-        let needed = Capacity { records_per_warp: 70, records_per_lane: 0, max_warps: 3 };
-        assert_eq!(Capacity::of(&both), Ok(needed));
+        let expected = Capacity { records_per_warp: 70, records_per_lane: 0, max_warps: 3 };
+        assert_eq!(needed(&both), expected);
     }
 
     #[test]
@@ -191,21 +177,31 @@ mod tests {
             let mut capture = capture(&[Some(3), Some(70)], &[], lost_warps);
             let descriptor = &mut capture.modules[0].descriptor;
             (descriptor.slot_base, descriptor.slot_count) = (base, slot_count);
-            Capacity::of(&capture)
+            capture
         };
-        assert_eq!(linear(9, 10, 0).map(|needed| needed.max_warps), Ok(9));
-        assert_eq!(linear(20, 10, 3), Err(CapacityError::TooFewSlots(3, 20)));
+        assert_eq!(needed(&linear(9, 10, 0)).max_warps, 9);
         // The base of a capture of an earlier version says nothing.
-        assert_eq!(linear(0, 10, 3), Err(CapacityError::TooFewSlots(3, 13)));
+        for (base, warps) in [(20, 20), (0, 13)] {
+            let error = refused(&linear(base, 10, 3));
+            assert!(error.starts_with("3 warps found no slot in the run, "), "{error}");
+            assert!(error.contains(&format!(".max_warps({warps}) or more")), "{error}");
+        }
     }
 
     #[test]
     fn what_cannot_be_told_is_said() {
-        let refused = |capture: Capture| Capacity::of(&capture).expect_err("cannot be told");
-        assert_eq!(refused(capture(&[], &[], 0)), CapacityError::NothingRecorded);
-        assert_eq!(refused(capture(&[Some(1)], &[], 9)), CapacityError::TooFewSlots(9, 10));
-        assert_eq!(refused(capture(&[Some(1), None], &[], 0)), CapacityError::Unfinished(1));
-        assert_eq!(refused(capture(&[Some(COUNT_MAX)], &[], 0)), CapacityError::TooMuch(COUNT_MAX));
-        assert_eq!(refused(capture(&[Some(1)], &[1 << 30], 0)), CapacityError::TooMuch(1 << 30));
+        for (capture, said) in [
+            (capture(&[], &[], 0), "no warp recorded in the run, ".to_owned()),
+            (capture(&[Some(1)], &[], 9), "9 warps found no slot in the run, ".to_owned()),
+            (capture(&[Some(1), None], &[], 0), "1 warps never left their kernel, ".to_owned()),
+            (
+                capture(&[Some(COUNT_MAX)], &[], 0),
+                format!("a warp or lane emitted {COUNT_MAX} records, "),
+            ),
+            (capture(&[Some(1)], &[1 << 30], 0), "a warp or lane emitted 1073741824 ".to_owned()),
+        ] {
+            let error = refused(&capture);
+            assert!(error.starts_with(&said), "{error}");
+        }
     }
 }

@@ -6,77 +6,6 @@ use profiler_trace::{Capture, FileError, SiteTableError};
 use profiler_wire::WIRE_VERSION;
 use profiler_wire::symbol::DESCRIPTOR;
 
-use crate::calibration::CalibrationError;
-use crate::capacity::CapacityError;
-use crate::options::WARPS_MAX;
-
-/// Prints errors in `Debug` as in `Display`: a `main` that returns an error prints the former.
-macro_rules! debug_as_display {
-    ($($error:ty),+ $(,)?) => {$(
-        impl std::fmt::Debug for $error {
-            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-                std::fmt::Display::fmt(self, f)
-            }
-        }
-    )+};
-}
-
-pub(crate) use debug_as_display;
-
-debug_as_display!(Error, OptionsError);
-
-/// Options that cannot work.
-#[derive(Clone, PartialEq, Eq, thiserror::Error)]
-pub(crate) enum OptionsError {
-    /// A buffer above the limit.
-    #[error("{what}({records}) is above {limit}; Keep::Last keeps the last records in less memory")]
-    TooManyRecords {
-        /// The builder's method.
-        what: &'static str,
-        /// What it was given.
-        records: u32,
-        /// The most it takes.
-        limit: u32,
-    },
-    /// A selection of warps that is empty.
-    #[error("no warp is selected: a block has warps 0 to 31, so give .warps(..) a part of 0..32")]
-    NoWarps,
-    /// A selection of blocks that is empty.
-    #[error("no block is selected: give .blocks(..) a range that is not empty")]
-    NoBlocks,
-    /// A stride of zero.
-    #[error("block_stride(0) selects nothing; 1 selects every block, 2 every other")]
-    ZeroStride,
-    /// A number of warps that no session can have.
-    #[error(
-        "max_warps({0}) is not within 1 to {WARPS_MAX}; give a number that is, or leave the option out"
-    )]
-    MaxWarps(u32),
-    /// A shape of which the selection takes no warp, or more than any session has slots for.
-    #[error(
-        "for_grid(..) asks for slots for {warps} warps, and a session has 1 to {WARPS_MAX}; {}",
-        if *warps == 0 {
-            "select blocks and warps that the launches have, and give at least one launch"
-        } else {
-            "select fewer blocks or warps (block_stride(..) takes a sample), or reset the session between \
-             launches and count fewer of them"
-        }
-    )]
-    WarpsOfGrid {
-        /// How many the selection takes from all launches.
-        warps: u64,
-    },
-    /// The buffer of lanes that have none.
-    #[error(
-        "records_per_lane(..) does nothing where lane_buffers(LaneBuffers::Never) leaves the buffers of all \
-         lanes but lane 0 out; leave one of the two options out"
-    )]
-    RecordsOfNoBuffer,
-    /// Two options that say the same, by the builder's methods.
-    #[error("{0}(..) and {1}(..) say the same; leave one of the two out")]
-    Both(&'static str, &'static str),
-}
-
 /// An error of a session. `Display` says what to do. `Debug` is the same text: a
 /// `main` that returns an error prints that.
 #[derive(thiserror::Error)]
@@ -167,36 +96,10 @@ pub enum Error {
          any number of launches)"
     )]
     AlreadyAttached,
-    /// No context is current.
+    /// The calling thread has no CUDA context, or not the one that it should have.
     #[cfg(feature = "cuda")]
-    #[error(
-        "the calling thread has no CUDA context; make that of the module current before the session begins \
-         (`CudaContext::bind_to_thread` of cudarc, `cust::quick_init()`, `cuCtxSetCurrent`)"
-    )]
-    NoContext,
-    /// A module of `cust` is in a context that may be destroyed before it.
-    #[cfg(feature = "cust")]
-    #[error(
-        "the calling thread's CUDA context is not the device's primary one and could be destroyed before the session \
-         ends; make it with `cust::quick_init()` or `cust::context::Context::new`, not with `cust::context::legacy`"
-    )]
-    NotPrimaryContext,
-    /// A module was to be attached in another context than that of the session's first one.
-    #[cfg(feature = "cuda")]
-    #[error(
-        "the session began in another CUDA context than the calling thread's; make that one current \
-         (`CudaContext::bind_to_thread` of cudarc, `CurrentContext::set_current` of cust), or begin a session of its \
-         own for the modules of this one"
-    )]
-    OtherContext,
-    /// A module was to be attached that was loaded in another context than the calling thread's.
-    #[cfg(feature = "cuda")]
-    #[error(
-        "the module was loaded in another CUDA context than the calling thread's, on another GPU perhaps, \
-         whose kernels cannot record in memory of this one; make the module's context current \
-         (`CudaContext::bind_to_thread` of cudarc, `CurrentContext::set_current` of cust) before the session begins"
-    )]
-    ModuleOfOtherContext,
+    #[error("{0}")]
+    Context(&'static str),
     /// Clocks were to be kept on all SMs, and not all of them had a place for that.
     #[cfg(feature = "cuda")]
     #[error(
@@ -209,12 +112,6 @@ pub enum Error {
         /// The number of SMs.
         of: u32,
     },
-    /// A launch was announced for a module that the session does not know.
-    #[cfg(feature = "cuda")]
-    #[error(
-        "the session is not attached to this module; call session.attach_also(module, ptx) first"
-    )]
-    NotAttached,
     /// A method that this session does not have.
     #[error("{method} is a method of sessions of {of}, and this is none")]
     WrongSession {
@@ -223,20 +120,6 @@ pub enum Error {
         /// The sessions that have it.
         of: &'static str,
     },
-    /// A launch in another stream, if slots are linear.
-    #[error(
-        "linear slots serve one stream, and this launch is in a second one; build the profiler with \
-         .slots(Slots::Claimed)"
-    )]
-    SeveralStreams,
-    /// A launch that was not announced, or in another shape, if slots are linear.
-    #[error(
-        "a kernel ran that the session was not told of, or with another grid or block than it was \
-         told, so that records were overwritten or went nowhere; announce each launch, with its own \
-         grid and block (session.prepare(..), or launch through the session), or build the profiler \
-         with .slots(Slots::Claimed)"
-    )]
-    UnannouncedLaunch,
     /// [Guard words](crate::ProfilerBuilder::guards) were overwritten.
     #[error(
         "{words} guard word(s) of the session's memory were overwritten, the first {first}: a kernel \
@@ -334,21 +217,10 @@ pub enum Error {
     NotFromTrace(PathBuf),
 }
 
-impl From<OptionsError> for Error {
-    fn from(error: OptionsError) -> Self {
-        Self::Options(error.to_string())
-    }
-}
-
-impl From<CapacityError> for Error {
-    fn from(error: CapacityError) -> Self {
-        Self::Capacity(error.to_string())
-    }
-}
-
-impl From<CalibrationError> for Error {
-    fn from(error: CalibrationError) -> Self {
-        Self::Calibration(error.to_string())
+/// As `Display`: a `main` that returns an error prints this.
+impl std::fmt::Debug for Error {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        std::fmt::Display::fmt(self, f)
     }
 }
 

@@ -79,7 +79,7 @@ impl Output {
             Cost::Known(cost) => Some(cost),
             Cost::Unknown | Cost::Measure => None,
         };
-        Self { path: None, export: options.export, subtract: options.subtract_record_cost, cost }
+        Self { path: None, export: true, subtract: options.subtract_record_cost, cost }
     }
 
     /// Whether the cost of records is taken out of the times.

@@ -66,14 +66,6 @@ impl HostMemory {
         unsafe { self.start.as_ptr().add(self.skip) }
     }
 
-    /// Replaces the first bytes; those that would lie after the end are left out.
-    pub(crate) fn write(&mut self, bytes: &[u8]) {
-        let count = bytes.len().min(self.bytes);
-        // SAFETY: `count` bytes lie within the allocation, after the first aligned byte, and are
-        // borrowed mutably; kernels that may write to them have returned.
-        unsafe { self.as_ptr().copy_from_nonoverlapping(bytes.as_ptr(), count) }
-    }
-
     /// The words from the byte `from` on, a multiple of 8.
     fn words(&self, from: usize, count: usize) -> impl Iterator<Item = &AtomicU64> {
         let end = count.checked_mul(WORD).and_then(|bytes| from.checked_add(bytes));

@@ -10,8 +10,8 @@ use profiler_wire::descriptor::{
 use profiler_wire::record::UNIT_BYTES;
 use profiler_wire::{WIRE_VERSION, header};
 
-use crate::error::{Error, OptionsError};
-use crate::options::{Keep, Options, WARPS_MAX};
+use crate::error::Error;
+use crate::options::{Keep, Options, WARPS_MAX, max_warps_refused};
 
 /// What sessions take when the number of warps was not given.
 const DEFAULT_BYTES: u64 = 256 << 20;
@@ -139,7 +139,7 @@ impl Layout {
         lanes: bool,
         claimed: bool,
         sm_count: u32,
-    ) -> Result<Self, OptionsError> {
+    ) -> Result<Self, Error> {
         options.check()?;
         let buffer = |units, step| {
             let buffer = LaneBuffer::new(units, step, options.keep);
@@ -164,7 +164,7 @@ impl Layout {
             let slots_per_shard = warps / (SHARDS_PER_SM * sm_count);
             let claims = Claims { sm_count, slots_per_shard };
             let slots = u64::from(claims.pool_start()) + u64::from(warps - slots_per_shard);
-            let slots = u32::try_from(slots).map_err(|_| OptionsError::MaxWarps(warps))?;
+            let slots = u32::try_from(slots).map_err(|_| max_warps_refused(warps))?;
             (slots, Some(claims))
         } else {
             (warps, None)

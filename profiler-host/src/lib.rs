@@ -94,9 +94,9 @@
 //!
 //! | feature | what sessions take |
 //! |---|---|
-//! | `cust` | its modules, functions and streams |
-//! | `cudarc` | its functions, which stand for their modules, and streams |
-//! | neither | [`RawModule`], [`RawFunction`], [`RawStream`]: the driver's handles, of any library |
+//! | `cust` | its modules and functions |
+//! | `cudarc` | its functions, which stand for their modules |
+//! | neither | [`RawModule`], [`RawFunction`]: the driver's handles, of any library |
 //!
 //! The driver is found when the program runs. The feature `cust` also brings definitions of the driver's functions
 //! that `cust` calls: a program that uses `cust` and names nothing of this crate must still link it by
@@ -122,20 +122,16 @@ mod host_spans;
 mod host_tests {}
 mod launch;
 mod layout;
-mod linear_slots;
 mod live;
 mod options;
 mod profiler;
 mod session;
 
 pub use backend::{Backend, BackendChoice, Buffer};
-pub use capacity::Capacity;
 pub use error::Error;
 pub use export::{set_export, write_trace};
 #[cfg(feature = "cuda")]
-pub use gpu::{
-    AsFunction, AsModule, AsStream, RawFunction, RawModule, RawStream, kernel_resources,
-};
+pub use gpu::{AsFunction, AsModule, RawFunction, RawModule, kernel_resources};
 pub use host_spans::{HostRecorder, HostSpan};
 pub use launch::{Extent, Kernel, Shape, non_empty, plain_name};
 pub use live::Watch;

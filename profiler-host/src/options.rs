@@ -2,9 +2,9 @@
 
 use std::ops::{Bound, RangeBounds};
 
-use profiler_wire::header::{Dim3, SlotHeader};
+use profiler_wire::header::Dim3;
 
-use crate::error::OptionsError;
+use crate::error::Error;
 use crate::host_spans::HostRecorder;
 
 /// The most records of a buffer: 1 GiB, so that byte offsets within a buffer fit 32 bits.
@@ -38,16 +38,14 @@ pub enum Keep {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Slots {
-    /// [`Slots::Claimed`] in sessions of modules, whose launches need not pass through the session.
+    /// [`Slots::Claimed`] in sessions of modules, whose launches do not pass through the session.
     /// [`Slots::Linear`] in sessions of a [`Backend`](crate::Backend), with one exception: on a GPU, if
     /// [`for_grid`](crate::ProfilerBuilder::for_grid) says that there are several launches and at most
-    /// 48 warps an SM record in each, a claim is cheaper than the write between two launches. Kernels
-    /// profiled [apart](crate::ProfilerBuilder::apart) stay linear.
+    /// 48 warps an SM record in each, a claim is cheaper than the write between two launches.
     #[default]
     Auto,
-    /// By its index in the grid. Every launch must be announced to the session, in its own shape, and
-    /// all in one stream; between two launches the stream writes a word, which on an H200 takes
-    /// 1.4 to 1.5 µs.
+    /// By its index in the grid, in sessions of a [`Backend`](crate::Backend). Between two launches the
+    /// stream writes a word, which on an H200 takes 1.4 to 1.5 µs.
     Linear,
     /// By an atomic at entry, and another when an SM's shard is used up: up to 0.6 µs on an H200 if all
     /// warps of a launch enter at once, more if blocks follow each other. Serves any launch in any stream,
@@ -97,11 +95,8 @@ pub(crate) struct Options {
     pub(crate) max_warps: Option<u32>,
     /// Selected warps of each launch, where it is known that there are several of one shape.
     pub(crate) warps_of_each: Option<u64>,
-    /// Whether the descriptor is the session's own, for kernels that take it as a parameter.
-    pub(crate) apart: bool,
     /// Whether guard words lie between the buffers.
     pub(crate) guards: bool,
-    pub(crate) export: bool,
     pub(crate) record_cost: Cost,
     pub(crate) subtract_record_cost: bool,
     /// Records what the host does.
@@ -122,14 +117,19 @@ impl Default for Options {
             block_stride: 1,
             max_warps: None,
             warps_of_each: None,
-            apart: false,
             guards: false,
-            export: true,
             record_cost: Cost::Unknown,
             subtract_record_cost: false,
             host: None,
         }
     }
+}
+
+/// The error of a number of warps that no session can have.
+pub(crate) fn max_warps_refused(warps: u32) -> Error {
+    Error::Options(format!(
+        "max_warps({warps}) is not within 1 to {WARPS_MAX}; give a number that is, or leave the option out"
+    ))
 }
 
 /// Warps that an SM of any GPU from compute capability 8.0 on can hold at once, where the kernel's
@@ -146,37 +146,37 @@ impl Options {
         match self.slots {
             Slots::Claimed => true,
             Slots::Linear => false,
-            // Apart, a launch with the session's descriptor that is not announced is an error.
-            Slots::Auto if announced && self.apart => false,
             Slots::Auto => !announced || self.warps_of_each.is_some_and(|warps| warps <= at_once),
         }
     }
 
-    pub(crate) fn check(&self) -> Result<(), OptionsError> {
+    pub(crate) fn check(&self) -> Result<(), Error> {
+        let refuse = |why: &str| Err(Error::Options(why.to_owned()));
         for (what, records, limit) in [
             ("records_per_warp", self.records_per_warp, RECORDS_PER_WARP_MAX),
             ("records_per_lane", self.records_per_lane, RECORDS_PER_LANE_MAX),
         ] {
             if records > limit {
-                return Err(OptionsError::TooManyRecords { what, records, limit });
+                return refuse(&format!(
+                    "{what}({records}) is above {limit}; Keep::Last keeps the last records in less memory"
+                ));
             }
         }
         if self.warp_mask == 0 {
-            return Err(OptionsError::NoWarps);
+            return refuse(
+                "no warp is selected: a block has warps 0 to 31, so give .warps(..) a part of 0..32",
+            );
         }
         if self.block_count == 0 {
-            return Err(OptionsError::NoBlocks);
+            return refuse("no block is selected: give .blocks(..) a range that is not empty");
         }
         if self.block_stride == 0 {
-            return Err(OptionsError::ZeroStride);
+            return refuse("block_stride(0) selects nothing; 1 selects every block, 2 every other");
         }
         match self.max_warps {
-            Some(warps) if warps == 0 || warps > WARPS_MAX => {
-                return Err(OptionsError::MaxWarps(warps));
-            }
-            _ => {}
+            Some(warps) if warps == 0 || warps > WARPS_MAX => Err(max_warps_refused(warps)),
+            _ => Ok(()),
         }
-        Ok(())
     }
 
     /// How many warps of a launch the selection takes; what linear slots of that launch need.
@@ -190,26 +190,6 @@ impl Options {
             blocks = blocks.min(u64::from(self.block_count));
         }
         blocks.saturating_mul(u64::from(self.warps_of_block(block).count_ones()))
-    }
-
-    /// The index of a warp among the selected ones of its launch, in the order of linear slots;
-    /// `None` if it is not selected.
-    pub(crate) fn index_of_warp(&self, header: &SlotHeader) -> Option<u64> {
-        let [x, y, z] = header.block.map(u64::from);
-        let [width, height, _] = header.grid_dim.map(u64::from);
-        let after_first =
-            ((z * height + y) * width + x).checked_sub(u64::from(self.block_first))?;
-        let stride = u64::from(self.block_stride);
-        let ordinal = after_first / stride;
-        let counted = self.block_count == u32::MAX || ordinal < u64::from(self.block_count);
-        let in_reach = stride == 1 || after_first < STRIDED_BLOCKS;
-        let warps = self.warps_of_block(header.block_dim);
-        let warp = 1_u32.checked_shl(header.warp)?;
-        if !counted || !in_reach || !after_first.is_multiple_of(stride) || warps & warp == 0 {
-            return None;
-        }
-        let rank = (warps & (warp - 1)).count_ones();
-        Some(ordinal * u64::from(warps.count_ones()) + u64::from(rank))
     }
 
     /// The selected warps of a block of this shape; bit i for warp i.
@@ -275,7 +255,7 @@ mod tests {
         options.select_warps(&(31..));
         assert_eq!(options.warp_mask, 1 << 31);
         options.select_warps(&(40..50));
-        assert_eq!(options.check(), Err(OptionsError::NoWarps));
+        assert!(refused(&options).starts_with("no warp is selected: "));
 
         let mut options = Options::default();
         options.select_blocks(&(5..9));
@@ -283,7 +263,11 @@ mod tests {
         options.select_blocks(&(7..));
         assert_eq!((options.block_first, options.block_count), (7, u32::MAX));
         options.select_blocks(&(9..9));
-        assert_eq!(options.check(), Err(OptionsError::NoBlocks));
+        assert!(refused(&options).starts_with("no block is selected: "));
+    }
+
+    fn refused(options: &Options) -> String {
+        options.check().expect_err("must be refused").to_string()
     }
 
     #[test]
@@ -312,54 +296,8 @@ mod tests {
         let mut options = Options { block_first: 3, block_stride: 2, ..Options::default() };
         let grid = [1 << 31, 4, 1];
         assert_eq!(options.selected_warps(grid, [32, 1, 1]), 1 << 31);
-        let last = header([1, 2, 0], grid, [32, 1, 1], 0);
-        assert_eq!(options.index_of_warp(&last), Some((1 << 31) - 1));
-        let beyond = header([3, 2, 0], grid, [32, 1, 1], 0);
-        assert_eq!(options.index_of_warp(&beyond), None);
         options.block_stride = 1;
         assert_eq!(options.selected_warps(grid, [32, 1, 1]), (1 << 33) - 3);
-        assert_eq!(options.index_of_warp(&beyond), Some(1 << 32));
-    }
-
-    #[test]
-    fn the_indices_of_the_selected_warps_count_them() {
-        let (grid, block) = ([3, 2, 4], [33, 3, 1]);
-        for (block_first, block_count, block_stride, warp_mask) in [
-            (0, u32::MAX, 1, u32::MAX),
-            (5, u32::MAX, 1, 0b1010),
-            (2, 3, 4, 0b1101),
-            (0, 100, 7, 1 << 3),
-            (24, u32::MAX, 1, u32::MAX),
-        ] {
-            let options =
-                Options { block_first, block_count, block_stride, warp_mask, ..Options::default() };
-            let blocks = (0..24).map(|n| [n % 3, n / 3 % 2, n / 6]);
-            let indices: Vec<u64> = blocks
-                .flat_map(|index| (0..4).map(move |warp| header(index, grid, block, warp)))
-                .filter_map(|header| options.index_of_warp(&header))
-                .collect();
-            let expected: Vec<u64> = (0..options.selected_warps(grid, block)).collect();
-            assert_eq!(indices, expected, "{options:?}");
-        }
-    }
-
-    fn header(block: Dim3, grid_dim: Dim3, block_dim: Dim3, warp: u32) -> SlotHeader {
-        SlotHeader {
-            clock: 1,
-            globaltimer: 1,
-            version: profiler_wire::WIRE_VERSION,
-            kernel: 1,
-            record_clock: profiler_wire::header::Clock::Cycles,
-            grid_id: 1,
-            block,
-            grid_dim,
-            block_dim,
-            warp,
-            sm: 0,
-            cluster_rank: None,
-            track: 0,
-            strategy: 0,
-        }
     }
 
     #[test]
@@ -375,8 +313,6 @@ mod tests {
         assert!(!claims(Slots::Auto, None, true));
         assert!(claims(Slots::Auto, Some(96), true), "two SMs hold all of them");
         assert!(!claims(Slots::Auto, Some(97), true));
-        let apart = Options { apart: true, warps_of_each: Some(1), ..Options::default() };
-        assert!(!apart.claims(true, 2) && apart.claims(false, 2));
     }
 
     #[test]
@@ -384,16 +320,18 @@ mod tests {
         let with = |change: fn(&mut Options)| {
             let mut options = Options::default();
             change(&mut options);
-            options.check().expect_err("must be refused")
+            refused(&options)
         };
-        assert!(matches!(
-            with(|o| o.records_per_lane = 1 << 30),
-            OptionsError::TooManyRecords { .. }
-        ));
-        assert_eq!(with(|o| o.block_stride = 0), OptionsError::ZeroStride);
-        assert_eq!(with(|o| o.max_warps = Some(0)), OptionsError::MaxWarps(0));
+        let records = with(|o| o.records_per_lane = 1 << 30);
+        assert!(
+            records.starts_with("records_per_lane(1073741824) is above 2097151; "),
+            "{records}"
+        );
+        assert!(with(|o| o.block_stride = 0).starts_with("block_stride(0) selects nothing; "));
+        let warps = with(|o| o.max_warps = Some(0));
+        assert!(warps.starts_with("max_warps(0) is not within 1 to 16777216; "), "{warps}");
         let mut zero = Options::default();
         (zero.records_per_warp, zero.records_per_lane) = (0, 0);
-        assert_eq!(zero.check(), Ok(()), "a session that only counts is legal");
+        assert!(zero.check().is_ok(), "a session that only counts is legal");
     }
 }

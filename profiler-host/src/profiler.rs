@@ -5,7 +5,7 @@ use std::ops::RangeBounds;
 use profiler_trace::{Capture, RecordCost};
 
 use crate::capacity::Capacity;
-use crate::error::{Error, OptionsError};
+use crate::error::Error;
 use crate::host_spans::HostRecorder;
 use crate::launch::Extent;
 use crate::options::{Cost, Keep, LaneBuffers, Options, Slots, WARPS_MAX};
@@ -44,8 +44,7 @@ impl Profiler {
     }
 
     /// The same profiler with buffers of size zero: its sessions keep nothing and count everything.
-    #[must_use]
-    pub fn counting(&self) -> Self {
+    fn counting(&self) -> Self {
         let mut options = self.options.clone();
         (options.records_per_warp, options.records_per_lane) = (0, 0);
         options.max_warps = options.max_warps.or(Some(COUNTING_WARPS));
@@ -55,28 +54,11 @@ impl Profiler {
         Self { options }
     }
 
-    /// The same profiler with this capacity.
-    #[must_use]
-    pub fn with_capacity(&self, capacity: &Capacity) -> Self {
-        let mut options = self.options.clone();
-        options.records_per_warp = capacity.records_per_warp;
-        options.records_per_lane = capacity.records_per_lane;
-        options.max_warps = Some(capacity.max_warps);
-        Self { options }
-    }
-
-    /// The same profiler, which shows the host too; see [`ProfilerBuilder::host`].
-    #[must_use]
-    pub fn with_host(&self, recorder: &HostRecorder) -> Self {
-        Self { options: Options { host: Some(recorder.clone()), ..self.options.clone() } }
-    }
-
-    /// Infers the capacity from a first run: calls `run` with a [counting](Self::counting)
-    /// profiler, and gives this profiler with exactly the buffer that the launches in it needed.
+    /// Infers the capacity from a first run: calls `run` with a profiler whose sessions keep nothing and
+    /// count everything, and gives this profiler with exactly the buffer that the launches in it needed.
     ///
     /// A second run may record more of what depends on time: marks of a loop that polls, and
-    /// `profile_anchor!(every = ..)`. Add their records to [`Capacity::records_per_warp`], and give that to
-    /// [`with_capacity`](Self::with_capacity).
+    /// `profile_anchor!(every = ..)`. Its trace says what it lost, and which `records_per_warp` keeps all.
     ///
     /// ```no_run
     /// # use profiler_host::{Backend, BackendChoice, Error, Profiler};
@@ -98,8 +80,12 @@ impl Profiler {
         &self,
         run: impl FnOnce(&Self) -> Result<Capture, Error>,
     ) -> Result<Self, Error> {
-        let capture = run(&self.counting())?;
-        Ok(self.with_capacity(&Capacity::needed(&capture)?))
+        let capacity = Capacity::needed(&run(&self.counting())?)?;
+        let mut options = self.options.clone();
+        options.records_per_warp = capacity.records_per_warp;
+        options.records_per_lane = capacity.records_per_lane;
+        options.max_warps = Some(capacity.max_warps);
+        Ok(Self { options })
     }
 }
 
@@ -227,17 +213,8 @@ impl ProfilerBuilder {
         self
     }
 
-    /// Profiles only kernels that take their descriptor as a parameter (`#[profiled(recorder = ..)]`) and are
-    /// given the session's ([`Session::descriptor`](crate::Session::descriptor)). Several such sessions may
-    /// share a module. Default: no.
-    #[must_use]
-    pub fn apart(mut self, apart: bool) -> Self {
-        self.options.apart = apart;
-        self
-    }
-
-    /// Shows the host on the timeline too: the spans of this recorder, and the session's launches. Default:
-    /// no.
+    /// Shows the host on the timeline too: the spans of this recorder, and the launches of a backend's session.
+    /// Default: no.
     #[must_use]
     pub fn host(mut self, recorder: &HostRecorder) -> Self {
         self.options.host = Some(recorder.clone());
@@ -255,13 +232,6 @@ impl ProfilerBuilder {
         self
     }
 
-    /// Switches the export on drop of all sessions on or off. Default: on. See also [`crate::set_export`].
-    #[must_use]
-    pub fn export(mut self, export: bool) -> Self {
-        self.options.export = export;
-        self
-    }
-
     /// Checks the options.
     ///
     /// # Errors
@@ -272,11 +242,17 @@ impl ProfilerBuilder {
         let is_given = |method: &str| self.given.contains(&method);
         for [one, other] in EXCLUSIVE {
             if is_given(one) && is_given(other) {
-                return Err(OptionsError::Both(one, other).into());
+                return Err(Error::Options(format!(
+                    "{one}(..) and {other}(..) say the same; leave one of the two out"
+                )));
             }
         }
         if self.options.lane_buffers == LaneBuffers::Never && is_given("records_per_lane") {
-            return Err(OptionsError::RecordsOfNoBuffer.into());
+            return Err(Error::Options(
+                "records_per_lane(..) does nothing where lane_buffers(LaneBuffers::Never) leaves the buffers of \
+                 all lanes but lane 0 out; leave one of the two options out"
+                    .to_owned(),
+            ));
         }
         self.options.check()?;
         if let Some((grid, block, launches)) = self.grid {
@@ -285,7 +261,7 @@ impl ProfilerBuilder {
             self.options.warps_of_each = (launches > 1).then_some(of_each);
             match u32::try_from(warps) {
                 Ok(slots @ 1..=WARPS_MAX) => self.options.max_warps = Some(slots),
-                _ => return Err(OptionsError::WarpsOfGrid { warps }.into()),
+                _ => return Err(warps_of_grid_refused(warps)),
             }
         }
         if self.options.subtract_record_cost && self.options.record_cost == Cost::Unknown {
@@ -293,6 +269,19 @@ impl ProfilerBuilder {
         }
         Ok(Profiler { options: self.options })
     }
+}
+
+/// The error of a shape of which the selection takes no warp, or more than any session has slots for.
+fn warps_of_grid_refused(warps: u64) -> Error {
+    let help = if warps == 0 {
+        "select blocks and warps that the launches have, and give at least one launch"
+    } else {
+        "select fewer blocks or warps (block_stride(..) takes a sample), or reset the session between launches \
+         and count fewer of them"
+    };
+    Error::Options(format!(
+        "for_grid(..) asks for slots for {warps} warps, and a session has 1 to {WARPS_MAX}; {help}"
+    ))
 }
 
 #[cfg(test)]
@@ -368,7 +357,7 @@ mod tests {
         assert!(none.ends_with("give at least one launch"), "{none}");
         assert_eq!(for_grid(builder(), 0), none);
         // What is wrong with the selection itself says more.
-        assert_eq!(for_grid(builder().warps(2..2), 1), OptionsError::NoWarps.to_string());
+        assert!(for_grid(builder().warps(2..2), 1).starts_with("no warp is selected: "));
     }
 
     #[test]

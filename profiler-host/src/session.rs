@@ -6,7 +6,8 @@ mod modules;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use profiler_device::DescriptorPtr;
+#[cfg(feature = "cuda")]
+use profiler_cuda_driver::sys::CUstream;
 #[cfg(feature = "cuda")]
 use profiler_trace::CaptureEnd;
 use profiler_trace::{Capture, DeviceInfo, RecordCost, Trace};
@@ -25,20 +26,14 @@ use crate::profiler::Profiler;
 impl Profiler {
     /// The body of [`Backend::session`].
     pub(crate) fn attach_to<'b>(&self, backend: &'b Backend) -> Result<Session<'b>, Error> {
-        let (options, apart) = (&self.options, self.options.apart);
-        if !apart && backend.has_session() {
+        let options = &self.options;
+        if backend.has_session() {
             return Err(Error::AlreadyAttached);
         }
         let mut output = Output::new(options);
         let on = match backend.device() {
             #[cfg(feature = "cuda")]
-            Device::Gpu(gpu) => {
-                let mut session = gpu.session(options, &mut output.cost)?;
-                if apart {
-                    session.close(gpu.stream())?;
-                }
-                On::Gpu(session)
-            }
+            Device::Gpu(gpu) => On::Gpu(gpu.session(options, &mut output.cost)?),
             Device::Emulator(device) => {
                 if options.record_cost == Cost::Measure {
                     output.cost = Some(device.record_cost()?);
@@ -46,10 +41,8 @@ impl Profiler {
                 On::Emulator(EmulatorSession::new(device, options)?)
             }
         };
-        if !apart {
-            backend.set_has_session(true);
-        }
-        Ok(Session { on, backend: Some(backend), apart, output })
+        backend.set_has_session(true);
+        Ok(Session { on, backend: Some(backend), output })
     }
 }
 
@@ -79,8 +72,6 @@ pub struct Session<'a> {
     on: On<'a>,
     /// `None` for modules of the program's own.
     backend: Option<&'a Backend>,
-    /// Whether the module's own descriptor is left alone.
-    apart: bool,
     output: Output,
 }
 
@@ -107,18 +98,6 @@ impl<'a> Session<'a> {
     #[must_use]
     pub fn record_cost(&self) -> Option<RecordCost> {
         self.output.cost
-    }
-
-    /// The descriptor for kernels that take it as a parameter. It is null, which records nothing, unless
-    /// the profiler profiles [apart](crate::ProfilerBuilder::apart). A session of several modules gives
-    /// that of the first.
-    #[must_use]
-    pub fn descriptor(&self) -> DescriptorPtr {
-        match &self.on {
-            #[cfg(feature = "cuda")]
-            On::Gpu(session) => session.descriptor(),
-            On::Emulator(session) => session.descriptor(),
-        }
     }
 
     /// Launches a kernel; [`launch!`](crate::launch) expands to this.
@@ -148,9 +127,6 @@ impl<'a> Session<'a> {
                 };
                 // SAFETY: the caller's.
                 let launched = unsafe { session.launch_on::<K>(gpu, name, shape, arguments) };
-                if self.apart {
-                    session.close(gpu.stream())?;
-                }
                 self.salvaging(launched)
             }
             On::Emulator(session) => {
@@ -183,7 +159,7 @@ impl<'a> Session<'a> {
     ///
     /// It ends after [`stop_clocks`](Self::stop_clocks), when records are read back or forgotten, when it
     /// is called again, or after `at_most`, whichever is first. A session of modules does not know in which
-    /// streams its kernels run: wait for them, or call `stop_clocks_after`, before reading back.
+    /// streams its kernels run: wait for them before reading back.
     ///
     /// Call it before the kernels are launched. It waits until every SM has its thread. Until it ends
     ///
@@ -221,7 +197,7 @@ impl<'a> Session<'a> {
     /// # Errors
     ///
     /// `Error::ClocksNotKept` if other kernels fill the GPU for a second and until one of their blocks has
-    /// ended; `Error::OtherContext` if the calling thread's context is not the session's; too little memory
+    /// ended; `Error::Context` if the calling thread's context is not the session's; too little memory
     /// (16 bytes a reading and SM, page-locked on the host); CUDA errors.
     pub fn keep_clocks(&mut self, at_most: Duration) -> Result<(), Error> {
         match &mut self.on {
@@ -245,11 +221,15 @@ impl<'a> Session<'a> {
     /// CUDA errors.
     pub fn stop_clocks(&mut self) -> Result<(), Error> {
         #[cfg(feature = "cuda")]
-        {
-            let stream = self.own_stream();
-            self.stop_clocks_in(stream)?;
+        let stream = self.own_stream();
+        match &mut self.on {
+            #[cfg(feature = "cuda")]
+            On::Gpu(session) => {
+                let stopped = session.stop_clocks(stream);
+                self.salvaging(stopped)
+            }
+            On::Emulator(_) => Ok(()),
         }
-        Ok(())
     }
 
     /// Forgets all records and goes on. A session of modules waits for all launches of its context first.
@@ -263,10 +243,7 @@ impl<'a> Session<'a> {
         match &mut self.on {
             #[cfg(feature = "cuda")]
             On::Gpu(session) => {
-                let mut reset = session.reset(stream);
-                if let (true, Ok(()), Some(stream)) = (self.apart, &reset, stream) {
-                    reset = session.close(stream);
-                }
+                let reset = session.reset(stream);
                 self.salvaging(reset)
             }
             On::Emulator(session) => session.reset(),
@@ -278,8 +255,7 @@ impl<'a> Session<'a> {
     ///
     /// # Errors
     ///
-    /// [`Error::UnannouncedLaunch`] if slots are linear and a launch was not announced; CUDA errors;
-    /// `Error::KernelFailed`, which holds the records of kernels with `buffer = host`
+    /// CUDA errors; `Error::KernelFailed`, which holds the records of kernels with `buffer = host`
     /// ([`Error::salvaged`]).
     pub fn capture(&mut self) -> Result<Capture, Error> {
         #[cfg(feature = "cuda")]
@@ -395,7 +371,7 @@ impl<'a> Session<'a> {
 
     /// The stream of the session's launches, if they are those of a backend on a GPU.
     #[cfg(feature = "cuda")]
-    fn own_stream(&self) -> Option<crate::RawStream> {
+    fn own_stream(&self) -> Option<CUstream> {
         Some(self.backend?.gpu()?.stream())
     }
 }
@@ -403,7 +379,7 @@ impl<'a> Session<'a> {
 impl Drop for Session<'_> {
     fn drop(&mut self) {
         Output::report(self.export_now());
-        if let (Some(backend), false) = (self.backend, self.apart) {
+        if let Some(backend) = self.backend {
             backend.set_has_session(false);
         }
     }

@@ -10,7 +10,6 @@ mod streams;
 mod support;
 
 use std::collections::BTreeSet;
-use std::time::Instant;
 
 use cust::context::{Context, CurrentContext, legacy};
 use cust::launch;
@@ -18,8 +17,8 @@ use cust::memory::{CopyDestination, DeviceBuffer};
 use cust::module::Module;
 use cust::stream::{Stream, StreamFlags};
 use profiler_host::{
-    Backend, BackendChoice, Error, HostRecorder, Keep, Profiler, ProfilerBuilder, RawFunction,
-    Shape, Slots, Trace,
+    Backend, BackendChoice, Error, HostRecorder, Keep, Profiler, ProfilerBuilder, RawModule, Slots,
+    Trace,
 };
 use profiler_trace::SiteTable;
 
@@ -83,12 +82,12 @@ fn a_context_that_may_be_destroyed_is_refused() {
     let module = Module::from_ptx(&ptx, &[]).expect("the module loads");
     let error = Profiler::builder().build().expect("options").attach(&module, &ptx).err();
     let error = error.expect("a session cannot rely on this context");
-    assert!(matches!(error, Error::NotPrimaryContext), "{error}");
+    assert!(matches!(error, Error::Context(_)), "{error}");
     assert!(error.to_string().contains("cust::quick_init()"), "{error}");
     // Nor is it where there is none.
     legacy::ContextStack::pop().expect("the context");
     let error = Profiler::builder().build().expect("options").attach(&module, &ptx).err();
-    assert!(matches!(error, Some(Error::NoContext)), "{error:?}");
+    assert!(matches!(error, Some(Error::Context(text)) if text.contains("has no CUDA context")));
     legacy::ContextStack::push(&context).expect("the context");
 }
 
@@ -130,6 +129,16 @@ fn the_sites_of_the_test_module_are_read() {
 }
 
 #[test]
+fn linear_slots_are_refused_where_the_program_launches() {
+    // SAFETY: it is not used, as the option is refused first.
+    let module = unsafe { RawModule::new(std::ptr::null_mut()) };
+    let profiler = Profiler::builder().slots(Slots::Linear).build().expect("options");
+    let error = profiler.attach(&module, "").expect_err("launches do not pass through the session");
+    assert!(matches!(error, Error::Options(_)), "{error}");
+    assert!(error.to_string().contains("Slots::Linear"), "{error}");
+}
+
+#[test]
 #[ignore = "needs an NVIDIA GPU"]
 fn launches_that_the_session_does_not_see_are_recorded() {
     let gpu = Gpu::new();
@@ -149,24 +158,20 @@ fn launches_that_the_session_does_not_see_are_recorded() {
 
 #[test]
 #[ignore = "needs an NVIDIA GPU"]
-fn a_thousand_announced_launches_without_a_synchronisation() {
+fn a_thousand_launches_without_a_synchronisation() {
     const LAUNCHES: u32 = 1000;
-    let gpu = Gpu::new();
+    let ptx: &'static str = support::ptx().leak();
+    let backend = Backend::choose(BackendChoice::Gpu, Some(ptx)).expect("a GPU");
+    let mut out = backend.zeroed::<u32>(8).expect("a buffer");
     let warps = LAUNCHES * 8;
     let builder = Profiler::builder().records_per_warp(4).slots(Slots::Linear).max_warps(warps);
-    let mut session = gpu.attach(builder);
-    let begin = Instant::now();
+    let mut session = backend.session(&builder.build().expect("options")).expect("a session");
     for _ in 0..LAUNCHES {
-        session.prepare(&gpu.stream, 8, 32).expect("announced");
-    }
-    let prepared = begin.elapsed() / LAUNCHES;
-    session.reset().expect("reset");
-    for _ in 0..LAUNCHES {
-        session.prepare(&gpu.stream, 8, 32).expect("announced");
-        gpu.launch_on(&gpu.stream, 8, 2);
+        // SAFETY: one element a block, and blocks of one warp.
+        unsafe { profiler_host::launch!(session, record<<<8, 32>>>(out.as_mut_ptr(), 2)) }
+            .expect("the launch");
     }
     let trace = session.finish().expect("a trace");
-    println!("one prepare takes {prepared:?} of host time");
     assert_eq!(trace.launches.len(), LAUNCHES as usize);
     assert_eq!(trace.warps.len(), warps as usize);
     assert_eq!((trace.recorded(), lost(&trace)), (u64::from(warps) * 2, 0));
@@ -230,22 +235,14 @@ fn a_session_that_ended_leaves_the_kernel_alone() {
 #[ignore = "needs an NVIDIA GPU"]
 fn what_cannot_work_is_said() {
     let gpu = Gpu::new();
-    let linear = || Profiler::builder().slots(Slots::Linear);
-    let mut session = gpu.attach(linear());
-    let profiler = linear().build().expect("options");
+    let session = gpu.attach(Profiler::builder());
+    let profiler = Profiler::builder().build().expect("options");
     let second = profiler.attach(&gpu.module, &gpu.ptx);
     assert!(matches!(second, Err(Error::AlreadyAttached)));
-    let apart = Profiler::builder().apart(true).measure_record_cost().build().expect("options");
+    drop(session);
     // What measures the cost is in a module of its own.
-    let second = apart.attach(&gpu.module, &gpu.ptx).expect("a descriptor of its own");
-    assert!(second.record_cost().is_some());
-    drop(second);
-    gpu.launch(1);
-    assert!(matches!(session.trace(), Err(Error::UnannouncedLaunch)));
-    session.reset().expect("reset");
-    session.prepare(&gpu.stream, 1, 32).expect("the first stream");
-    let second = session.prepare(&new_stream(), 1, 32);
-    assert!(matches!(second, Err(Error::SeveralStreams)));
+    let session = gpu.attach(Profiler::builder().measure_record_cost());
+    assert!(session.record_cost().is_some());
     drop(session);
 
     let huge = Profiler::builder().records_per_warp(1 << 25).max_warps(1 << 20);
@@ -256,63 +253,6 @@ fn what_cannot_work_is_said() {
 
     let error = profiler.attach(&gpu.module, ".version 7.0\n").expect_err("no sites");
     assert!(matches!(error, Error::Sites(_)), "{error}");
-}
-
-#[test]
-#[ignore = "needs an NVIDIA GPU"]
-fn launches_that_do_not_agree_with_what_was_announced_are_found_out() {
-    let gpu = Gpu::new();
-    let mut session = gpu.attach(Profiler::builder().slots(Slots::Linear).max_warps(100));
-    for (announced, launched) in [(4, 8), (8, 4)] {
-        for blocks in [2, 50] {
-            session.reset().expect("reset");
-            session.prepare(&gpu.stream, announced, 32).expect("announced");
-            gpu.launch_on(&gpu.stream, announced, 1);
-            gpu.launch_on(&gpu.stream, launched, 1);
-            session.prepare(&gpu.stream, blocks, 32).expect("announced");
-            gpu.launch_on(&gpu.stream, blocks, 1);
-            let error = session.trace().expect_err("one was not announced");
-            assert!(matches!(error, Error::UnannouncedLaunch), "{error}");
-        }
-    }
-    session.reset().expect("reset");
-    session.prepare(&gpu.stream, 200, 32).expect("announced");
-    gpu.launch_on(&gpu.stream, 200, 1);
-    let trace = session.finish().expect("a trace");
-    assert_eq!((trace.warps.len(), lost(&trace)), (100, 0));
-}
-
-#[test]
-#[ignore = "needs an NVIDIA GPU"]
-fn a_launch_takes_slots_in_its_own_module_alone() {
-    let gpu = Gpu::new();
-    let second = Module::from_ptx(&gpu.ptx, &[]).expect("the module loads");
-    let third = Module::from_ptx(&gpu.ptx, &[]).expect("the module loads");
-    let mut session = gpu.attach(Profiler::builder().slots(Slots::Linear).max_warps(20));
-    session.attach_also(&second, &gpu.ptx).expect("attached");
-    let [first, other] = [&gpu.module, &third].map(|module| {
-        let kernel = module.get_function("record").expect("the kernel");
-        // SAFETY: the modules live until the end.
-        unsafe { RawFunction::new(kernel.to_raw().cast()) }
-    });
-    let refused = session.prepare_kernel(&other, &gpu.stream, 1, 32);
-    assert!(matches!(refused, Err(Error::NotAttached)));
-    session.prepare_kernel(&first, &gpu.stream, 20, 32).expect("announced");
-    gpu.launch_on(&gpu.stream, 20, 1);
-    let mut out = gpu.out.as_device_ptr();
-    let mut regions = 1_u32;
-    for (module, blocks) in [(&second, 20), (&third, 7)] {
-        let function = module.get_function("record").expect("the kernel");
-        let mut arguments = [(&raw mut out).cast(), (&raw mut regions).cast()];
-        let shape = Shape::new(blocks, 32, 0);
-        // SAFETY: the kernel's two parameters; one element a block.
-        unsafe { session.launch(&function, shape, &gpu.stream, &mut arguments) }
-            .expect("the launch");
-    }
-    let capture = session.capture().expect("a capture");
-    let warps: Vec<u64> = capture.modules.iter().map(|module| module.lost.warps).collect();
-    assert_eq!(warps, [0, 0]);
-    assert_eq!(session.finish().expect("a trace").warps.len(), 40);
 }
 
 /// The twin of the test module's kernel; only its type is used on the GPU.
@@ -331,6 +271,9 @@ fn a_backend_on_the_gpu() {
     let profiler = Profiler::builder().max_warps(3 * BLOCKS).build().expect("options");
     let mut session = backend.session(&profiler).expect("a session");
     for shared in [0, 64 * 1024, 0] {
+        // SAFETY: nothing of it runs.
+        unsafe { profiler_host::launch!(session, record<<<BLOCKS, 2048>>>(out.as_mut_ptr(), 4)) }
+            .expect_err("no block is that large, and it takes no slots");
         // SAFETY: one element a block, and blocks of one warp.
         unsafe {
             profiler_host::launch!(session, record<<<BLOCKS, 32, shared>>>(out.as_mut_ptr(), 4))
@@ -360,11 +303,9 @@ fn a_backend_on_the_gpu() {
 fn the_host_lies_on_the_axis_of_the_gpu_within_what_is_stated() {
     let gpu = Gpu::new();
     let host = HostRecorder::new();
-    let profiler = Profiler::builder().slots(Slots::Linear).host(&host).build().expect("options");
-    let mut session = profiler.attach(&gpu.module, &gpu.ptx).expect("a session");
+    let session = gpu.attach(Profiler::builder().host(&host));
     for _ in 0..20 {
         let _around = host.span("around");
-        session.prepare(&gpu.stream, BLOCKS, 32).expect("slots");
         gpu.launch(2);
         gpu.stream.synchronize().expect("the kernel");
     }

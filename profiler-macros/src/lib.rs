@@ -153,17 +153,7 @@ mod tests;
 /// }
 /// ```
 ///
-/// The other arguments are those of kernels. `recorder = parameter` names the parameter of type
-/// `DescriptorPtr` that holds the launch descriptor, for a kernel that is profiled apart from others
-/// of its module. It trusts the pointer, so it must be an `unsafe fn`.
-///
-/// ```
-/// # use profiler_device::{DescriptorPtr, profiled};
-/// #[profiled(recorder = prof)]
-/// pub unsafe extern "ptx-kernel" fn apart(prof: DescriptorPtr) {}
-/// ```
-///
-/// `clock = cycles` (the default) stamps with the SM's clock, which the host maps to nanoseconds;
+/// The other arguments are those of kernels. `clock = cycles` (the default) stamps with the SM's clock, which the host maps to nanoseconds;
 /// `clock = globaltimer` stamps with the GPU's nanosecond timer, which is coarser.
 ///
 /// ```

@@ -22,7 +22,6 @@ const KERNEL: Grammar = Grammar {
         "track",
         "clock",
         "buffer",
-        "recorder",
         "enabled",
         "max_threads",
         "min_blocks",
@@ -31,6 +30,7 @@ const KERNEL: Grammar = Grammar {
         "crate",
     ],
     refused: &[
+        ("recorder", "a kernel has a recorder of its own"),
         ("wait", "it is an option of `profile_region!`"),
         ("pin", "it is an option of `profile_region!`"),
         ("value", "it is an option of `profile_region!`"),

@@ -51,12 +51,12 @@ fn kernel_with_every_argument() {
         profiled::expand(
             quote! {
                 name = "all", by = when(tile > 1), track = tile, clock = globaltimer,
-                buffer = global, recorder = prof, enabled = TUNING, max_threads = THREADS * 2,
+                buffer = global, enabled = TUNING, max_threads = THREADS * 2,
                 min_blocks = 2, max_registers = 96, single_body, crate = ::renamed
             },
             quote! {
                 #[unsafe(export_name = "symbol")]
-                unsafe extern "ptx-kernel" fn everything<T>(prof: DescriptorPtr, tile: u32) {}
+                unsafe extern "ptx-kernel" fn everything<T>(tile: u32) {}
             },
         ),
         expect_file!["tests/expected/kernel_with_every_argument.rs"],

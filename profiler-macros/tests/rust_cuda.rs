@@ -3,7 +3,7 @@
 #![allow(unexpected_cfgs, reason = "`#[kernel]` names a target that rustc no longer has")]
 
 use cuda_std_macros::kernel;
-use profiler_device::{DescriptorPtr, profile_region, profiled};
+use profiler_device::{profile_region, profiled};
 
 const PRODUCER: u32 = 1;
 
@@ -29,19 +29,9 @@ pub unsafe fn below(output: *mut u32, rounds: u32) {
     unsafe { *output = rounds };
 }
 
-/// # Safety
-///
-/// `prof` must be null or from a session.
-#[profiled(recorder = prof)]
-#[cuda_std_macros::kernel]
-pub unsafe fn apart(prof: DescriptorPtr) {
-    profile_region!("all", {});
-}
-
 /// The signature is the one that `#[kernel]` gives.
 #[test]
 fn signatures_are_those_of_rust_cuda() {
     let kernels: [unsafe extern "C" fn(*mut u32, u32); 2] = [above, below];
-    let _: unsafe extern "C" fn(DescriptorPtr) = apart;
     assert_ne!(kernels[0] as usize, kernels[1] as usize);
 }

@@ -11,7 +11,6 @@ use cust::module::Module;
 use cust::stream::{Stream, StreamFlags};
 use cust::sys;
 use profiler_bench_kernels::{WARP, kernel_name};
-use profiler_host::{Session, Shape};
 
 use crate::Error;
 use crate::schemes::{Kernels, Scheme};
@@ -84,12 +83,6 @@ impl Blocks {
     pub fn threads(self) -> u32 {
         self.warps * WARP
     }
-
-    /// The shape as sessions take it.
-    #[must_use]
-    pub fn shape(self) -> Shape {
-        Shape::new(self.count, self.threads(), 0)
-    }
 }
 
 impl Gpu {
@@ -155,11 +148,12 @@ impl Gpu {
         self.stream.synchronize().map_err(Error::cuda("waiting for the kernels"))
     }
 
-    /// Launches in the stream, outside of any session.
+    /// Launches in the stream.
     ///
     /// # Safety
     ///
-    /// As for [`Session::launch`].
+    /// `arguments` must be pointers to values of the types of the kernel's parameters, in order, and the
+    /// values what the kernel asks for.
     ///
     /// # Errors
     ///
@@ -242,7 +236,7 @@ pub fn blocks_that_fit(function: &Function<'_>, blocks: Blocks) -> Result<u32, E
         .map_err(Error::cuda("asking how many blocks fit an SM"))
 }
 
-fn answer(doing: &'static str, code: sys::CUresult) -> Result<(), Error> {
+pub(crate) fn answer(doing: &'static str, code: sys::CUresult) -> Result<(), Error> {
     match code {
         sys::CUresult::CUDA_SUCCESS => Ok(()),
         other => Err(Error::Cuda { doing, reason: format!("{other:?}") }),
@@ -322,7 +316,7 @@ impl Memory {
         answer("zeroing the buffers", code)
     }
 
-    /// Launches a kernel of the template, in a session if there is one.
+    /// Launches a kernel of the template.
     ///
     /// # Safety
     ///
@@ -331,11 +325,10 @@ impl Memory {
     ///
     /// # Errors
     ///
-    /// What the driver or the session says; buffers that do not fit.
+    /// What the driver says; buffers that do not fit.
     pub unsafe fn launch(
         &mut self,
         gpu: &Gpu,
-        session: Option<&mut Session<'_>>,
         function: &Function<'_>,
         blocks: Blocks,
         buffers: Buffers,
@@ -361,13 +354,7 @@ impl Memory {
         // SAFETY: the template's four arguments; two numbers for each warp and buffers that lie in the
         // allocation, as was just checked; that they take all records is the caller's to see to.
         unsafe {
-            match session {
-                Some(session) => {
-                    session.launch(function, blocks.shape(), &gpu.stream, &mut arguments)?;
-                    Ok(())
-                }
-                None => gpu.launch(function, blocks, &mut arguments),
-            }
+            gpu.launch(function, blocks, &mut arguments)
         }
     }
 

@@ -11,10 +11,11 @@ use std::time::Instant;
 use cust::function::Function;
 use cust::memory::DeviceBuffer;
 use profiler_bench_kernels::WARP;
-use profiler_host::{Capacity, LaneBuffers, Profiler, Session, Slots};
+use profiler_host::{LaneBuffers, Profiler, Session};
 use serde::{Deserialize, Serialize};
 
 use crate::gpu::{Blocks, Gpu, microseconds};
+use crate::linear_slots::LinearSlots;
 use crate::statistics::{median, spread};
 use crate::{Error, claim_cost};
 
@@ -75,7 +76,7 @@ enum Variant {
     Unannotated,
     /// A profiled kernel, and no session.
     NoSession,
-    /// A session whose warps find their slots by their index.
+    /// Slots that warps find by their index.
     Linear,
     /// The same, and one region.
     LinearRegion,
@@ -112,13 +113,15 @@ impl Variant {
         }
     }
 
-    fn slots(self) -> Option<Slots> {
-        match self {
-            Self::Unannotated | Self::NoSession => None,
-            Self::Linear | Self::LinearRegion => Some(Slots::Linear),
-            Self::Claimed => Some(Slots::Claimed),
-        }
-    }
+}
+
+/// Where the warps of a variant record.
+#[derive(Debug)]
+enum Slots<'g> {
+    /// Nowhere.
+    None,
+    Linear(LinearSlots<'g>),
+    Claimed(Session<'g>),
 }
 
 /// One line of results.
@@ -240,10 +243,9 @@ fn compared(mut points: Vec<LaunchPoint>) -> Vec<LaunchPoint> {
 }
 
 /// Options of a session for so many launches of this shape.
-fn profiler(slots: Slots, blocks: Blocks, launches: u32) -> Result<Profiler, profiler_host::Error> {
+fn profiler(blocks: Blocks, launches: u32) -> Result<Profiler, profiler_host::Error> {
     Profiler::builder()
         .records_per_warp(WORDS / 2)
-        .slots(slots)
         .lane_buffers(LaneBuffers::Never)
         .for_grid(blocks.count, blocks.threads(), launches)
         .build()
@@ -253,7 +255,7 @@ fn profiler(slots: Slots, blocks: Blocks, launches: u32) -> Result<Profiler, pro
 struct Launches<'g> {
     gpu: &'g Gpu,
     function: Function<'g>,
-    session: Option<Session<'g>>,
+    slots: Slots<'g>,
     output: DeviceBuffer<f32>,
     blocks: Blocks,
     cycles: u32,
@@ -262,7 +264,7 @@ struct Launches<'g> {
 }
 
 impl<'g> Launches<'g> {
-    /// Attaches a session for so many launches, where the variant has one.
+    /// Makes slots for so many launches, where the variant has them.
     fn new(
         gpu: &'g Gpu,
         variant: Variant,
@@ -270,29 +272,33 @@ impl<'g> Launches<'g> {
         cycles: u32,
         launches: u32,
     ) -> Result<Self, Error> {
-        let session = match variant.slots() {
-            None => None,
-            Some(slots) => {
-                let profiler = profiler(slots, blocks, launches)?;
-                Some(profiler.attach(&gpu.kernels.module, gpu.kernels.ptx)?)
+        let function = gpu.kernels.function(variant.kernel())?;
+        let slots = match variant {
+            Variant::Unannotated | Variant::NoSession => Slots::None,
+            Variant::Linear | Variant::LinearRegion => {
+                let slots = blocks.warps_of_grid() as u32 * launches;
+                Slots::Linear(LinearSlots::new(gpu, &function, slots)?)
+            }
+            Variant::Claimed => {
+                let profiler = profiler(blocks, launches)?;
+                Slots::Claimed(profiler.attach(&gpu.kernels.module, gpu.kernels.ptx)?)
             }
         };
         let threads = blocks.warps_of_grid() * WARP as usize;
         let output =
             DeviceBuffer::zeroed(threads).map_err(Error::cuda("taking memory for the output"))?;
-        let function = gpu.kernels.function(variant.kernel())?;
-        Ok(Self { gpu, function, session, output, blocks, cycles, made: 0 })
+        Ok(Self { gpu, function, slots, output, blocks, cycles, made: 0 })
     }
 
-    /// Announces the next launch, in the stream's order.
+    /// Takes slots for the next launch, in the stream's order.
     fn prepare(&mut self) -> Result<(), Error> {
-        if let Some(session) = &mut self.session {
-            session.prepare(&self.gpu.stream, self.blocks.count, self.blocks.threads())?;
+        match &mut self.slots {
+            Slots::Linear(linear) => linear.take(self.blocks.warps_of_grid() as u32),
+            Slots::None | Slots::Claimed(_) => Ok(()),
         }
-        Ok(())
     }
 
-    /// Makes the launch that was announced.
+    /// Makes the launch.
     fn launch(&mut self) -> Result<(), Error> {
         let mut output = self.output.as_device_ptr().as_raw();
         let mut arguments = [(&raw mut output).cast::<c_void>(), (&raw mut self.cycles).cast()];
@@ -302,18 +308,22 @@ impl<'g> Launches<'g> {
         Ok(())
     }
 
-    /// Checks that every warp of every launch is in the session.
-    fn finish(mut self) -> Result<(), Error> {
+    /// Checks that every warp of every launch has a slot.
+    fn finish(self) -> Result<(), Error> {
         self.gpu.synchronize()?;
-        let Some(session) = &mut self.session else { return Ok(()) };
-        let capture = session.capture()?;
-        let expected = self.blocks.warps_of_grid() as u64 * u64::from(self.made);
-        let found = Capacity::needed(&capture).map_err(|error| Error::Check(error.to_string()))?;
-        if u64::from(found.max_warps) == expected {
+        let expected = self.blocks.warps_of_grid() * self.made as usize;
+        let found = match self.slots {
+            Slots::None => return Ok(()),
+            Slots::Linear(linear) => linear.entered()?,
+            Slots::Claimed(mut session) => {
+                let modules = session.capture()?.modules;
+                modules.iter().map(|it| (it.needed_slots() - it.lost.warps) as usize).sum()
+            }
+        };
+        if found == expected {
             return Ok(());
         }
-        let found = found.max_warps;
-        Err(Error::Check(format!("{found} warps of {expected} are in the session")))
+        Err(Error::Check(format!("{found} warps of {expected} have a slot")))
     }
 }
 
@@ -487,11 +497,8 @@ mod tests {
     #[test]
     fn a_session_has_slots_for_all_launches_back_to_back() {
         for warps in WARPS_BACK_TO_BACK {
-            let blocks = Blocks { warps, count: 132 };
-            for slots in Variant::ALL.into_iter().filter_map(Variant::slots) {
-                let built = profiler(slots, blocks, BACK_TO_BACK + 1);
-                assert!(built.is_ok(), "{warps} warps, {slots:?}: {built:?}");
-            }
+            let built = profiler(Blocks { warps, count: 132 }, BACK_TO_BACK + 1);
+            assert!(built.is_ok(), "{warps} warps: {built:?}");
         }
     }
 

@@ -10,6 +10,7 @@ mod claim_cost;
 pub mod error;
 pub mod gpu;
 pub mod launch_cost;
+mod linear_slots;
 pub mod measure;
 pub mod plot;
 pub mod point;

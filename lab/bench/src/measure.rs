@@ -2,7 +2,8 @@
 
 use profiler_bench_kernels::{RECORDED, REGIONS};
 use profiler_host::trace::decode;
-use profiler_host::{Capacity, LaneBuffers, Profiler, Session, Slots};
+use profiler_host::{LaneBuffers, Profiler, Session};
+use profiler_wire::header::{self, ExitHeader};
 use profiler_wire::record::UNIT_BYTES;
 
 use crate::Error;
@@ -172,7 +173,7 @@ fn fill(
                 gpu.record(&begin)?;
                 // SAFETY: a kernel of the template; the buffers are for so many iterations.
                 unsafe {
-                    memory.launch(gpu, session.as_mut(), &function, blocks, buffers, iterations)
+                    memory.launch(gpu, &function, blocks, buffers, iterations)
                 }?;
                 gpu.record(&end)?;
                 if launch > 0 {
@@ -247,7 +248,6 @@ fn session<'g>(
     let profiler = builder
         .records_per_warp(words / 2)
         .keep(plan.keep)
-        .slots(Slots::Linear)
         .for_grid(blocks.count, blocks.threads(), 1)
         .build()?;
     let Loaded { module, ptx } = gpu.loaded(scheme);
@@ -277,7 +277,7 @@ fn check_all(
         }
         memory.zero(gpu, buffers)?;
         // SAFETY: a kernel of the template; the buffers are for so many iterations.
-        unsafe { memory.launch(gpu, session.as_mut(), &function, blocks, buffers, iterations) }?;
+        unsafe { memory.launch(gpu, &function, blocks, buffers, iterations) }?;
         let wrong = |wrong| Error::Check(format!("{recorded} bodies recorded: {wrong}"));
         match (scheme.writes, &mut session) {
             (Writes::Buffers(format), _) => {
@@ -288,10 +288,13 @@ fn check_all(
             (Writes::Session(plan), Some(session)) => {
                 let capture = session.capture()?;
                 check::trace(&decode(&capture), &plan, &expected).map_err(wrong)?;
-                let needed =
-                    Capacity::needed(&capture).map_err(|error| wrong(error.to_string()))?;
+                let headers = capture.modules.iter().flat_map(|module| module.headers.as_chunks().0);
+                let exits = headers.filter_map(|bytes: &[u8; header::BYTES]| {
+                    ExitHeader::unpack(&header::words(bytes))
+                });
+                let most = exits.map(|exit| exit.units).max().unwrap_or(0);
                 let regions = f64::from(iterations) * f64::from(recorded);
-                bytes = Some(f64::from(UNIT_BYTES) * f64::from(needed.records_per_warp) / regions);
+                bytes = Some(f64::from(UNIT_BYTES) * f64::from(most) / regions);
             }
             _ => gpu.synchronize()?,
         }

@@ -129,70 +129,6 @@ pub(crate) fn zero_after(address: usize) -> usize {
     ptx::offset_after(address as u64, 0) as usize
 }
 
-/// Access to a launch descriptor.
-#[cfg(feature = "enabled")]
-pub(crate) trait Descriptor: Copy {
-    /// The 4-byte field at a byte offset of [`profiler_wire::descriptor::offset`].
-    fn u32<const OFFSET: u32>(self) -> u32;
-    /// The 8-byte field at a byte offset.
-    fn u64<const OFFSET: u32>(self) -> u64;
-}
-
-/// The descriptor in the module's constant memory.
-#[cfg(feature = "enabled")]
-#[derive(Clone, Copy)]
-pub(crate) struct Constant;
-
-#[cfg(feature = "enabled")]
-impl Descriptor for Constant {
-    #[inline(always)]
-    fn u32<const OFFSET: u32>(self) -> u32 {
-        ptx::constant_u32::<OFFSET>()
-    }
-
-    #[inline(always)]
-    fn u64<const OFFSET: u32>(self) -> u64 {
-        ptx::constant_u64::<OFFSET>()
-    }
-}
-
-/// The address of a launch descriptor in global memory, as the host's session gives it: the
-/// parameter of a kernel that is profiled apart from others of its module
-/// (`#[profiled(recorder = prof)]` on `fn kernel(prof: DescriptorPtr, ..)`). Null records nothing.
-#[derive(Clone, Copy, Debug)]
-#[repr(transparent)]
-pub struct DescriptorPtr(*const u8);
-
-impl DescriptorPtr {
-    /// The address that a session gave.
-    #[must_use]
-    pub const fn new(address: *const u8) -> Self {
-        Self(address)
-    }
-}
-
-#[cfg(feature = "enabled")]
-impl Descriptor for DescriptorPtr {
-    #[inline(always)]
-    fn u32<const OFFSET: u32>(self) -> u32 {
-        if self.0.is_null() {
-            return 0;
-        }
-        // SAFETY: the safety contract of `State::enter_block_with`: not null means a whole descriptor,
-        // aligned to 16, that nobody changes while the kernel runs.
-        unsafe { self.0.add(OFFSET as usize).cast::<u32>().read() }
-    }
-
-    #[inline(always)]
-    fn u64<const OFFSET: u32>(self) -> u64 {
-        if self.0.is_null() {
-            return 0;
-        }
-        // SAFETY: as above.
-        unsafe { self.0.add(OFFSET as usize).cast::<u64>().read() }
-    }
-}
-
 /// The rank of the block in its cluster, if the target has clusters.
 #[cfg(feature = "enabled")]
 #[inline(always)]
@@ -205,9 +141,9 @@ pub(crate) fn cluster_rank() -> Option<u32> {
 
 #[cfg(feature = "enabled")]
 pub(crate) use ptx::{
-    atomic_add_u64, broadcast, clock64_after, converge, globaltimer_after, order_before_host,
-    publish_unit, publish_unit_if, publish_word, store_unit, store_unit_if, store_with_value_if,
-    store_word, unit_address, unit_low,
+    atomic_add_u64, broadcast, clock64_after, constant_u32, constant_u64, converge,
+    globaltimer_after, order_before_host, publish_unit, publish_unit_if, publish_word, store_unit,
+    store_unit_if, store_with_value_if, store_word, unit_address, unit_low,
 };
 #[cfg(all(feature = "enabled", any(feature = "calibration", not(target_arch = "nvptx64"))))]
 pub(crate) use {

@@ -6,13 +6,13 @@ use std::marker::PhantomData;
 use std::sync::mpsc;
 use std::time::Duration;
 
-use profiler_cuda_driver::sys::CUfunction;
 use profiler_cuda_driver::sys::constants::CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES;
+use profiler_cuda_driver::sys::{CUfunction, CUstream};
 use profiler_trace::{DeviceInfo, KernelResources, RecordCost};
 
 use crate::error::Error;
 use crate::gpu::driver::{self, DeviceMemory};
-use crate::gpu::handles::{Event, Module, PrimaryContext, RawStream, Stream};
+use crate::gpu::handles::{Event, Module, PrimaryContext, Stream};
 use crate::gpu::{GpuSession, function};
 use crate::launch::{Extent, Kernel, Shape};
 use crate::options::Options;
@@ -66,8 +66,8 @@ impl Gpu {
         &self.info
     }
 
-    pub(crate) fn stream(&self) -> RawStream {
-        self.stream.raw()
+    pub(crate) fn stream(&self) -> CUstream {
+        self.stream.as_inner()
     }
 
     pub(crate) fn session(

@@ -108,7 +108,7 @@ impl EmulatedDevice {
         let kernel: unsafe fn(u32) = __profiler_calibrate_v1;
         // SAFETY: the calibration kernel touches no memory but the session's.
         unsafe { session.launch("calibration", shape, kernel, (calibration::EMULATED_ROUNDS,)) }?;
-        Ok(calibration::record_cost(&profiler_trace::decode(&session.capture()?))?)
+        calibration::record_cost(&profiler_trace::decode(&session.capture()?))
     }
 }
 

@@ -2,12 +2,10 @@
 
 use std::sync::Arc;
 
-use profiler_device::DescriptorPtr;
 use profiler_emulator::LaunchError;
 use profiler_trace::{Capture, CaptureEnd, ClockPair, DeviceInfo};
-use profiler_wire::descriptor;
 
-use super::{EmulatedDevice, executed_sites, no_session};
+use super::{EmulatedDevice, executed_sites};
 use crate::arrays::Arrays;
 use crate::error::Error;
 use crate::host_memory::HostMemory;
@@ -25,8 +23,6 @@ pub(crate) struct EmulatorSession<'b> {
     memory: Arc<HostMemory>,
     /// Whether a kernel failed since the last reset.
     failed: bool,
-    /// The descriptor's place, where it is the session's own.
-    own_descriptor: Option<HostMemory>,
     host: Option<HostLog>,
 }
 
@@ -46,24 +42,8 @@ impl<'b> EmulatorSession<'b> {
         let base = layout.base(memory.address());
         let arrays = Arrays::new(options.clone(), layout, base);
         arrays.prepare(&*memory)?;
-        let own_descriptor = options
-            .apart
-            .then(|| HostMemory::zeroed(descriptor::BYTES as u64, || arrays.layout.help()))
-            .transpose()?;
         let host = options.host.clone().map(HostLog::new);
-        let mut session = Self { device, arrays, memory, failed: false, own_descriptor, host };
-        session.close();
-        Ok(session)
-    }
-
-    /// Sees to it that kernels that are given the descriptor past the session find no slot, and are
-    /// counted.
-    fn close(&mut self) {
-        let mut descriptor = self.arrays.descriptor;
-        descriptor.slot_base = self.arrays.closed_base();
-        if let Some(own) = &mut self.own_descriptor {
-            own.write(&descriptor.to_bytes());
-        }
+        Ok(Self { device, arrays, memory, failed: false, host })
     }
 
     /// # Safety
@@ -82,14 +62,7 @@ impl<'b> EmulatorSession<'b> {
         }
         let mut descriptor = self.arrays.descriptor;
         descriptor.slot_base = self.arrays.announce(shape.grid.0, shape.block.0);
-        let bytes = descriptor.to_bytes();
-        let constant = match &mut self.own_descriptor {
-            Some(own) => {
-                own.write(&bytes);
-                no_session()
-            }
-            None => Arc::from(bytes),
-        };
+        let constant = Arc::from(descriptor.to_bytes());
         // SAFETY: the caller vouches for the arguments; the descriptor is that of arrays that live
         // as long as the session.
         let result = unsafe { self.device.launch(name, shape, kernel, arguments, constant) };
@@ -104,7 +77,6 @@ impl<'b> EmulatorSession<'b> {
                 host.read_both(end);
             }
         }
-        self.close();
         result
     }
 
@@ -114,11 +86,6 @@ impl<'b> EmulatorSession<'b> {
         let host_ns = self.host.as_ref()?.now_ns();
         let device_ns = self.device.emulator.globaltimer(self.device.template.clock);
         Some(ClockPair { host_ns, device_ns, uncertainty_ns: 0.0 })
-    }
-
-    pub(crate) fn descriptor(&self) -> DescriptorPtr {
-        let own = self.own_descriptor.as_ref();
-        DescriptorPtr::new(own.map_or(std::ptr::null(), |own| own.as_ptr().cast_const()))
     }
 
     pub(crate) fn device(&self) -> DeviceInfo {
@@ -160,7 +127,6 @@ impl<'b> EmulatorSession<'b> {
         self.arrays.prepare(&*self.memory)?;
         self.failed = false;
         self.host.iter().for_each(HostLog::reset);
-        self.close();
         Ok(())
     }
 }

@@ -22,7 +22,7 @@ pub(crate) fn record_cost(device: &DeviceInfo, in_host: bool) -> Result<RecordCo
         modules: vec![run(device, in_host)?],
         ..Capture::default()
     };
-    Ok(calibration::record_cost(&profiler_trace::decode(&capture))?)
+    calibration::record_cost(&profiler_trace::decode(&capture))
 }
 
 fn ptx() -> Result<String, Error> {
@@ -38,7 +38,7 @@ fn run(device: &DeviceInfo, in_host: bool) -> Result<ModuleCapture, Error> {
     let kernel = function(module.raw(), &ptx, CALIBRATION)?;
     let (options, sites) = (calibration::options(), SiteTable::from_ptx(&ptx)?);
     let mut attached =
-        ModuleAttachment::with_sites(&options, module.raw(), &ptx, sites, in_host, device, true)?;
+        ModuleAttachment::with_sites(&options, module.raw(), sites, in_host, device, true)?;
     let shape = Shape::new(1, calibration::THREADS, 0);
     let mut rounds = calibration::ROUNDS;
     // Twice: the first run fetches the kernel's code.

@@ -279,13 +279,14 @@ mod tests {
     #[test]
     fn what_was_read_ends_where_a_row_is_not_whole() {
         let rows = Rows::new(3, Duration::ZERO);
-        let mut memory = HostMemory::zeroed(rows.total_bytes(), String::new).expect("memory");
+        let memory = HostMemory::zeroed(rows.total_bytes(), String::new).expect("memory");
         assert_eq!((rows.begun(&memory), rows.read(&memory, true)), (0, Vec::new()));
         let row = rows.bytes as usize / 8;
         let mut words = vec![0_u64; 3 * row];
         words[..4].copy_from_slice(&[8, 0, 100, 1000]);
         words[row..row + 6].copy_from_slice(&[1, 0, 200, 2000, 0, 3000]);
-        memory.write(&words.iter().flat_map(|word| word.to_ne_bytes()).collect::<Vec<_>>());
+        memory
+            .write_words(0, &words.iter().flat_map(|word| word.to_ne_bytes()).collect::<Vec<_>>());
         assert_eq!(rows.begun(&memory), 2);
         let clock = |sm, reading| KeptClock { sm, readings: vec![reading], ended: false };
         assert_eq!(rows.read(&memory, false), [clock(7, (100, 1000)), clock(0, (200, 2000))]);

@@ -1,8 +1,8 @@
-//! Kernels and streams of the library `cudarc`. It keeps modules' handles to itself; a kernel leads to its module.
+//! Kernels of the library `cudarc`. It keeps modules' handles to itself; a kernel leads to its module.
 
-use cudarc::driver::{CudaFunction, CudaStream};
+use cudarc::driver::CudaFunction;
 
-use super::handles::{AsFunction, AsModule, AsStream, RawFunction, RawModule, RawStream};
+use super::handles::{AsFunction, AsModule, RawFunction, RawModule};
 use crate::error::Error;
 
 // SAFETY: it holds its module.
@@ -18,13 +18,5 @@ unsafe impl AsFunction for CudaFunction {
     unsafe fn raw_function(&self) -> RawFunction {
         // SAFETY: as above.
         unsafe { RawFunction::new(self.cu_function().cast()) }
-    }
-}
-
-// SAFETY: the stream is destroyed when the value is dropped.
-unsafe impl AsStream for CudaStream {
-    unsafe fn raw_stream(&self) -> RawStream {
-        // SAFETY: as above.
-        unsafe { RawStream::new(self.cu_stream().cast()) }
     }
 }

@@ -1,17 +1,15 @@
-//! Modules, kernels and streams of the library `cust`.
+//! Modules and kernels of the library `cust`.
 
 use cust::error::CudaError;
 use cust::function::Function;
 use cust::module::Module;
-use cust::stream::Stream;
 use profiler_cuda_driver::sys::CUresult;
 use profiler_trace::SiteTable;
 
 use super::driver;
-use super::handles::{AsFunction, AsModule, AsStream, RawFunction, RawModule, RawStream};
+use super::handles::{AsFunction, AsModule, RawFunction, RawModule};
 use super::module_attachment::entry_names;
 use crate::error::Error;
-use crate::launch::Extent;
 
 // SAFETY: the module is unloaded when the value is dropped, and not before as the primary context stays. `cust` lets a
 // program destroy a context that it created before what is in it (`cust::context::legacy`): that is refused here.
@@ -38,25 +36,5 @@ unsafe impl AsFunction for Function<'_> {
     unsafe fn raw_function(&self) -> RawFunction {
         // SAFETY: as above.
         unsafe { RawFunction::new(self.to_raw().cast()) }
-    }
-}
-
-// SAFETY: the stream is destroyed when the value is dropped.
-unsafe impl AsStream for Stream {
-    unsafe fn raw_stream(&self) -> RawStream {
-        // SAFETY: as above.
-        unsafe { RawStream::new(self.as_inner().cast()) }
-    }
-}
-
-impl From<cust::function::GridSize> for Extent {
-    fn from(grid: cust::function::GridSize) -> Self {
-        Self([grid.x, grid.y, grid.z])
-    }
-}
-
-impl From<cust::function::BlockSize> for Extent {
-    fn from(block: cust::function::BlockSize) -> Self {
-        Self([block.x, block.y, block.z])
     }
 }

@@ -212,10 +212,20 @@ pub(crate) fn current_context() -> Result<CUcontext, Error> {
 /// The calling thread's context.
 pub(crate) fn entered_context() -> Result<CUcontext, Error> {
     match current_context()? {
-        context if context.is_null() => Err(Error::NoContext),
+        context if context.is_null() => Err(Error::Context(
+            "the calling thread has no CUDA context; make that of the module current before the session begins \
+             (`CudaContext::bind_to_thread` of cudarc, `cust::quick_init()`, `cuCtxSetCurrent`)",
+        )),
         context => Ok(context),
     }
 }
+
+/// The error of a module of `cust` in a context that may be destroyed before it.
+#[cfg(feature = "cust")]
+const NOT_PRIMARY: Error = Error::Context(
+    "the calling thread's CUDA context is not the device's primary one and could be destroyed before the session \
+     ends; make it with `cust::quick_init()` or `cust::context::Context::new`, not with `cust::context::legacy`",
+);
 
 /// Refuses a context that is not the primary one of its device: modules that do not hold it may be gone before a session
 /// ends. The handle of the primary one stays valid whoever releases it.
@@ -232,7 +242,7 @@ pub(crate) fn require_primary_context() -> Result<(), Error> {
     check("finding the primary context", code)?;
     // To retain one that is not there would make it.
     if is_active == 0 {
-        return Err(Error::NotPrimaryContext);
+        return Err(NOT_PRIMARY);
     }
     // SAFETY: the pointer is to a live variable; what is retained is released at once, and only its
     // handle is compared.
@@ -241,7 +251,7 @@ pub(crate) fn require_primary_context() -> Result<(), Error> {
     // SAFETY: it was retained above.
     let code = unsafe { sys::cuDevicePrimaryCtxRelease_v2(device) };
     check("finding the primary context", code)?;
-    if context == primary { Ok(()) } else { Err(Error::NotPrimaryContext) }
+    if context == primary { Ok(()) } else { Err(NOT_PRIMARY) }
 }
 
 /// While it lives, a context is the calling thread's; after it the one that was.

@@ -1,8 +1,7 @@
-//! Modules, kernels and streams: those of host libraries by their handles, and a session's own.
+//! Modules and kernels of host libraries by their handles, and a session's own modules and streams.
 
 use std::ffi::{CString, c_int, c_uint, c_void};
 use std::ptr;
-use std::sync::Arc;
 
 use profiler_cuda_driver::sys::{
     self, CUcontext, CUevent, CUfunction, CUmodule, CUresult, CUstream,
@@ -19,10 +18,6 @@ pub struct RawModule(CUmodule);
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RawFunction(CUfunction);
 
-/// A stream by the driver's handle; null is the default stream.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct RawStream(CUstream);
-
 // SAFETY: the driver's handles are those of the process, not of a thread.
 unsafe impl Send for RawModule {}
 // SAFETY: as above.
@@ -31,10 +26,6 @@ unsafe impl Sync for RawModule {}
 unsafe impl Send for RawFunction {}
 // SAFETY: as above.
 unsafe impl Sync for RawFunction {}
-// SAFETY: as above.
-unsafe impl Send for RawStream {}
-// SAFETY: as above.
-unsafe impl Sync for RawStream {}
 
 impl RawModule {
     /// A `CUmodule`.
@@ -90,22 +81,6 @@ impl RawFunction {
     }
 }
 
-impl RawStream {
-    /// A `CUstream`.
-    ///
-    /// # Safety
-    ///
-    /// The stream must not be destroyed while this value or a copy is used.
-    #[must_use]
-    pub const unsafe fn new(stream: *mut c_void) -> Self {
-        Self(stream)
-    }
-
-    pub(crate) fn as_inner(self) -> CUstream {
-        self.0
-    }
-}
-
 /// What leads to a loaded module: a module, or one of its kernels where a host library keeps the module's handle to
 /// itself.
 ///
@@ -144,20 +119,6 @@ pub unsafe trait AsFunction {
     unsafe fn raw_function(&self) -> RawFunction;
 }
 
-/// A stream.
-///
-/// # Safety
-///
-/// The stream must be there for as long as the value lives.
-pub unsafe trait AsStream {
-    /// The stream.
-    ///
-    /// # Safety
-    ///
-    /// The result must not be used after the value.
-    unsafe fn raw_stream(&self) -> RawStream;
-}
-
 // SAFETY: who made the value promised it.
 unsafe impl AsModule for RawModule {
     unsafe fn raw_module(&self, _ptx: &str) -> Result<RawModule, Error> {
@@ -176,21 +137,6 @@ unsafe impl AsModule for RawFunction {
 unsafe impl AsFunction for RawFunction {
     unsafe fn raw_function(&self) -> RawFunction {
         *self
-    }
-}
-
-// SAFETY: as above.
-unsafe impl AsStream for RawStream {
-    unsafe fn raw_stream(&self) -> RawStream {
-        *self
-    }
-}
-
-// SAFETY: what it points to lives as long as it.
-unsafe impl<T: AsStream + ?Sized> AsStream for Arc<T> {
-    unsafe fn raw_stream(&self) -> RawStream {
-        // SAFETY: the caller's.
-        unsafe { (**self).raw_stream() }
     }
 }
 
@@ -218,7 +164,7 @@ impl Drop for Module {
 
 /// A stream of a session's or backend's own.
 #[derive(Debug)]
-pub(crate) struct Stream(RawStream);
+pub(crate) struct Stream(CUstream);
 
 impl Stream {
     pub(crate) fn new() -> Result<Self, Error> {
@@ -226,15 +172,11 @@ impl Stream {
         // SAFETY: the pointer is to a live variable.
         // It waits for the default stream: copies of the profiler's are there.
         check("making a stream", unsafe { sys::cuStreamCreate(&raw mut stream, 0) })?;
-        Ok(Self(RawStream(stream)))
-    }
-
-    pub(crate) fn raw(&self) -> RawStream {
-        self.0
+        Ok(Self(stream))
     }
 
     pub(crate) fn as_inner(&self) -> CUstream {
-        self.0.0
+        self.0
     }
 
     /// Lets the stream wait until `hold` returns.
@@ -249,7 +191,7 @@ impl Stream {
         let held: Box<Held> = Box::new(Box::new(hold));
         let data = Box::into_raw(held);
         // SAFETY: the function takes what it is given, once.
-        let code = unsafe { sys::cuLaunchHostFunc(self.0.0, run, data.cast()) };
+        let code = unsafe { sys::cuLaunchHostFunc(self.0, run, data.cast()) };
         if code != CUresult::CUDA_SUCCESS {
             // SAFETY: the driver did not take it.
             drop(unsafe { Box::from_raw(data) });
@@ -261,7 +203,7 @@ impl Stream {
 impl Drop for Stream {
     fn drop(&mut self) {
         // SAFETY: it was made for this value. What is in the stream still runs to its end.
-        unsafe { sys::cuStreamDestroy_v2(self.0.0) };
+        unsafe { sys::cuStreamDestroy_v2(self.0) };
     }
 }
 

@@ -15,7 +15,7 @@ mod resources;
 mod session;
 
 pub(crate) use clock_keeper::WatchedClocks;
-pub use handles::{AsFunction, AsModule, AsStream, RawFunction, RawModule, RawStream};
+pub use handles::{AsFunction, AsModule, RawFunction, RawModule};
 pub(crate) use module_attachment::{ModuleAttachment, function};
 pub use resources::kernel_resources;
 pub(crate) use session::GpuSession;

@@ -8,7 +8,7 @@ use profiler_trace::{DeviceInfo, ModuleCapture, SiteTable};
 use profiler_wire::descriptor::{self, offset};
 use profiler_wire::symbol::DESCRIPTOR;
 
-use super::driver::{self, DeviceMemory};
+use super::driver;
 use super::handles::RawModule;
 use super::record_memory::RecordMemory;
 use crate::arrays::Arrays;
@@ -33,19 +33,14 @@ fn descriptors() -> MutexGuard<'static, ()> {
 /// A module with a filled descriptor. Dropping it empties the descriptor and frees the arrays.
 #[derive(Debug)]
 pub(crate) struct ModuleAttachment<'m> {
-    /// Address of the descriptor: in the module's constant memory, or of the session's own.
+    /// Address of the descriptor in the module's constant memory.
     symbol: u64,
     arrays: Arrays,
     memory: RecordMemory,
-    /// The descriptor's place, where it is the session's own.
-    own_descriptor: Option<DeviceMemory>,
     sites: SiteTable,
     /// `slot_base` as it will be when what was enqueued so far has run.
     slot_base: u32,
-    module: RawModule,
     _module: PhantomData<&'m ()>,
-    /// Its kernels with their names, where the host is recorded.
-    kernels: Vec<(CUfunction, String)>,
 }
 
 /// The names of the kernels in a PTX text.
@@ -77,17 +72,6 @@ pub(crate) fn function(module: RawModule, ptx: &str, name: &str) -> Result<CUfun
     }
 }
 
-/// The kernels of the PTX that the module has, with their names.
-fn kernels(
-    module: RawModule,
-    ptx: &str,
-) -> impl Iterator<Item = Result<(CUfunction, String), Error>> {
-    entry_names(ptx).filter_map(move |name| {
-        let kernel = module.function(name).transpose()?;
-        Some(kernel.map(|kernel| (kernel, name.to_owned())))
-    })
-}
-
 /// The address of the descriptor of a module of the current context.
 fn find_descriptor(module: RawModule) -> Result<u64, Error> {
     match driver::symbol(module, DESCRIPTOR)? {
@@ -96,7 +80,12 @@ fn find_descriptor(module: RawModule) -> Result<u64, Error> {
             if driver::context_of(address)? == driver::current_context()? {
                 Ok(address)
             } else {
-                Err(Error::ModuleOfOtherContext)
+                Err(Error::Context(
+                    "the module was loaded in another CUDA context than the calling thread's, on another GPU perhaps, \
+                     whose kernels cannot record in memory of this one; make the module's context current \
+                     (`CudaContext::bind_to_thread` of cudarc, `CurrentContext::set_current` of cust) before the \
+                     session begins",
+                ))
             }
         }
         _ => Err(Error::NoDescriptor),
@@ -122,39 +111,22 @@ impl<'m> ModuleAttachment<'m> {
     ) -> Result<Self, Error> {
         let sites = SiteTable::from_ptx(ptx)?;
         let in_host = sites.needs_host_memory();
-        Self::with_sites(options, module, ptx, sites, in_host, device, announced)
+        Self::with_sites(options, module, sites, in_host, device, announced)
     }
 
     /// Attaches to a module that has these sites; `in_host` says whether records go to memory of the host.
     pub(crate) fn with_sites(
         options: &Options,
         module: RawModule,
-        ptx: &str,
         sites: SiteTable,
         in_host: bool,
         device: &DeviceInfo,
         announced: bool,
     ) -> Result<Self, Error> {
-        let own_descriptor = options
-            .apart
-            .then(|| {
-                DeviceMemory::new(descriptor::BYTES as u64, || "free device memory".to_owned())
-            })
-            .transpose()?;
-        let symbol = match (&own_descriptor, find_descriptor(module)) {
-            (Some(memory), Ok(_) | Err(Error::NoDescriptor)) => memory.address(),
-            (_, found) => found?,
-        };
-        let kernels = match options.host {
-            Some(_) => kernels(module, ptx).collect::<Result<_, _>>()?,
-            None => Vec::new(),
-        };
+        let symbol = find_descriptor(module)?;
         // Kernels that still run must see the descriptor as it was when they were launched.
         driver::synchronize_context()?;
-        let is_shared = own_descriptor.is_none();
-        if is_shared {
-            require_empty(symbol)?;
-        }
+        require_empty(symbol)?;
         let lanes = match options.lane_buffers {
             LaneBuffers::Always => true,
             LaneBuffers::Never => false,
@@ -168,51 +140,14 @@ impl<'m> ModuleAttachment<'m> {
         arrays.prepare(&memory)?;
         {
             let _alone = descriptors();
-            if is_shared {
-                // Another thread may have attached meanwhile.
-                require_empty(symbol)?;
-            }
+            // Another thread may have attached meanwhile.
+            require_empty(symbol)?;
             driver::copy_to_device(symbol, &arrays.descriptor.to_bytes())?;
         }
-        let attached = Self {
-            symbol,
-            arrays,
-            memory,
-            own_descriptor,
-            sites,
-            slot_base: 0,
-            module,
-            _module: PhantomData,
-            kernels,
-        };
+        let attached = Self { symbol, arrays, memory, sites, slot_base: 0, _module: PhantomData };
         // Streams that do not wait for the default stream must find all of this done.
         driver::synchronize_context()?;
         Ok(attached)
-    }
-
-    /// Address of the session's own descriptor, if it has one.
-    pub(crate) fn own_descriptor(&self) -> Option<u64> {
-        self.own_descriptor.as_ref().map(DeviceMemory::address)
-    }
-
-    /// Whether it is attached to this very module.
-    pub(crate) fn is_of(&self, module: RawModule) -> bool {
-        self.module == module
-    }
-
-    /// Whether the kernel, given by the address of its module's descriptor, records in it.
-    pub(crate) fn has_descriptor(&self, address: Option<u64>) -> bool {
-        address == Some(self.symbol)
-    }
-
-    /// The kernel's name, if it is one of the module's and the host is recorded.
-    pub(crate) fn name_of(&self, kernel: CUfunction) -> Option<&str> {
-        let found = self.kernels.iter().find(|(known, _)| *known == kernel);
-        found.map(|(_, name)| name.as_str())
-    }
-
-    pub(crate) fn is_linear(&self) -> bool {
-        self.arrays.is_linear()
     }
 
     /// Takes slots for a launch that follows in `stream`.
@@ -232,16 +167,11 @@ impl<'m> ModuleAttachment<'m> {
     }
 
     fn move_base(&mut self, base: u32, stream: CUstream) -> Result<(), Error> {
-        if self.is_linear() && base != self.slot_base {
+        if self.arrays.is_linear() && base != self.slot_base {
             driver::set_word(self.symbol + u64::from(offset::SLOT_BASE), base, stream)?;
             self.slot_base = base;
         }
         Ok(())
-    }
-
-    /// Sees to it that launches that are not announced find no slot, and are counted.
-    pub(crate) fn close(&mut self, stream: CUstream) -> Result<(), Error> {
-        self.move_base(self.arrays.closed_base(), stream)
     }
 
     pub(crate) fn read_back(&self) -> Result<ModuleCapture, Error> {

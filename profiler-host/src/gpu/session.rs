@@ -1,28 +1,22 @@
 //! The part of a session that is on the GPU, over one or more modules.
 
-use std::ffi::c_void;
 use std::time::Duration;
 
 use profiler_cuda_driver::sys::{CUcontext, CUstream};
-use profiler_device::DescriptorPtr;
 use profiler_trace::{Capture, DeviceInfo, RecordCost, SiteTable};
-use profiler_wire::symbol::DESCRIPTOR;
 
 use super::ModuleAttachment;
 use super::calibrator;
 use super::clock::ClockReader;
 use super::clock_keeper::ClockKeepers;
 use super::driver::{self, Entered};
-use super::handles::{RawFunction, RawModule, RawStream};
+use super::handles::RawModule;
 use crate::backend::Gpu;
 use crate::error::Error;
 use crate::host_spans::{HostLog, HostRecorder};
 use crate::launch::{Kernel, Shape};
 use crate::live::{WatchedHost, WatchedModule};
 use crate::options::{Cost, Options};
-
-/// The name of a kernel of a module that the session is not attached to. No kernel is called that.
-const OF_ANOTHER_MODULE: &str = "(kernel of another module)";
 
 /// A session's modules on the GPU.
 #[derive(Debug)]
@@ -32,8 +26,6 @@ pub(crate) struct GpuSession<'m> {
     device: DeviceInfo,
     /// Whether all launches pass through the session.
     announced: bool,
-    /// The stream of the announced launches, if slots are linear.
-    stream: Option<CUstream>,
     context: CUcontext,
     host: Option<Host>,
     /// `None` until clocks are to be kept.
@@ -85,7 +77,6 @@ impl<'m> GpuSession<'m> {
             options: options.clone(),
             device,
             announced,
-            stream: None,
             context,
         })
     }
@@ -93,7 +84,14 @@ impl<'m> GpuSession<'m> {
     /// Refuses another context than the session's.
     pub(crate) fn check_context(&self) -> Result<(), Error> {
         let is_own = driver::current_context()? == self.context;
-        if is_own { Ok(()) } else { Err(Error::OtherContext) }
+        if is_own {
+            return Ok(());
+        }
+        Err(Error::Context(
+            "the session began in another CUDA context than the calling thread's; make that one current \
+             (`CudaContext::bind_to_thread` of cudarc, `CurrentContext::set_current` of cust), or begin a session of \
+             its own for the modules of this one",
+        ))
     }
 
     /// In the session's context.
@@ -108,44 +106,6 @@ impl<'m> GpuSession<'m> {
 
     pub(crate) fn device(&self) -> &DeviceInfo {
         &self.device
-    }
-
-    pub(crate) fn is_attached_to(&self, module: RawModule) -> bool {
-        self.attached.iter().any(|attached| attached.is_of(module))
-    }
-
-    pub(crate) fn descriptor(&self) -> DescriptorPtr {
-        let own = self.attached.first().and_then(ModuleAttachment::own_descriptor);
-        DescriptorPtr::new(std::ptr::without_provenance(own.unwrap_or(0) as usize))
-    }
-
-    /// Takes back the launch that was announced last to the modules for which `of` holds: CUDA refused
-    /// it. The next one to be announced there begins at the same slot, to which the base was moved.
-    fn take_back(&mut self, of: impl Fn(&ModuleAttachment<'m>) -> bool) {
-        self.attached
-            .iter_mut()
-            .filter(|attached| of(attached))
-            .for_each(ModuleAttachment::take_back);
-    }
-
-    /// Announces a launch in those modules for which `of` holds.
-    pub(crate) fn announce(
-        &mut self,
-        stream: RawStream,
-        shape: Shape,
-        of: impl Fn(&ModuleAttachment<'m>) -> bool,
-    ) -> Result<(), Error> {
-        let (grid, block, stream) = (shape.grid.0, shape.block.0, stream.as_inner());
-        for attached in self.attached.iter_mut().filter(|attached| attached.is_linear()) {
-            if !of(attached) {
-                continue;
-            }
-            if *self.stream.get_or_insert(stream) != stream {
-                return Err(Error::SeveralStreams);
-            }
-            attached.announce(grid, block, stream)?;
-        }
-        Ok(())
     }
 
     /// The modules and the host's log for a view of the session.
@@ -169,10 +129,9 @@ impl<'m> GpuSession<'m> {
     }
 
     /// Ends what [`keep_clocks`](Self::keep_clocks) began, when `stream` comes to here or now.
-    pub(crate) fn stop_clocks(&mut self, stream: Option<RawStream>) -> Result<(), Error> {
+    pub(crate) fn stop_clocks(&mut self, stream: Option<CUstream>) -> Result<(), Error> {
         let _entered = Entered::new(self.context);
-        let clocks = self.clocks.as_mut();
-        clocks.map_or(Ok(()), |clocks| clocks.end_in(stream.map(RawStream::as_inner)))
+        self.clocks.as_mut().map_or(Ok(()), |clocks| clocks.end_in(stream))
     }
 
     /// Checks the guards that outlive a failed kernel.
@@ -192,83 +151,35 @@ impl<'m> GpuSession<'m> {
         shape: Shape,
         arguments: K::Arguments,
     ) -> Result<(), Error> {
-        let start_ns = self.host_now_ns();
-        self.announce(gpu.stream(), shape, |_| true)?;
+        let start_ns = self.host.as_ref().map_or(0, |host| host.log.now_ns());
+        for attached in &mut self.attached {
+            attached.announce(shape.grid.0, shape.block.0, gpu.stream())?;
+        }
         // SAFETY: the caller's.
         let launched = unsafe { gpu.launch::<K>(name, shape, arguments) };
         match (&launched, &self.host) {
             (Ok(()), Some(host)) => host.log.launched(name, start_ns),
             (Ok(()), None) => {}
-            (Err(_), _) => self.take_back(|_| true),
+            // The next launch begins at the same slot, to which the base was moved.
+            (Err(_), _) => self.attached.iter_mut().for_each(ModuleAttachment::take_back),
         }
         launched
-    }
-
-    /// Announces a launch in the kernel's module and makes it.
-    ///
-    /// # Safety
-    ///
-    /// That of [`Session::launch`](crate::Session::launch).
-    pub(crate) unsafe fn launch(
-        &mut self,
-        function: RawFunction,
-        shape: Shape,
-        stream: RawStream,
-        arguments: &mut [*mut c_void],
-    ) -> Result<(), Error> {
-        let kernel = function.as_inner();
-        // Where a kernel takes the descriptor as a parameter, its module says nothing of where it
-        // records; and one module needs no search.
-        let is_anywhere = self.options.apart || self.attached.len() == 1;
-        let symbol = if !is_anywhere && self.attached.iter().any(ModuleAttachment::is_linear) {
-            driver::symbol(function.module()?, DESCRIPTOR)?.map(|(address, _)| address)
-        } else {
-            None
-        };
-        let records_in =
-            |attached: &ModuleAttachment<'_>| is_anywhere || attached.has_descriptor(symbol);
-        self.announce(stream, shape, records_in)?;
-        let start_ns = self.host_now_ns();
-        // SAFETY: the caller's.
-        let launched = unsafe { driver::launch(kernel, shape, stream.as_inner(), arguments) };
-        match (&launched, &self.host) {
-            (Ok(()), Some(host)) => {
-                let name = self.attached.iter().find_map(|attached| attached.name_of(kernel));
-                host.log.launched(name.unwrap_or(OF_ANOTHER_MODULE), start_ns);
-            }
-            (Ok(()), None) => {}
-            (Err(_), _) => self.take_back(records_in),
-        }
-        launched
-    }
-
-    /// The host's clock, if the host is recorded.
-    fn host_now_ns(&self) -> u64 {
-        self.host.as_ref().map_or(0, |host| host.log.now_ns())
-    }
-
-    /// With linear slots: launches that are not announced find no slot from here on, up to the next
-    /// one that is.
-    pub(crate) fn close(&mut self, stream: RawStream) -> Result<(), Error> {
-        self.attached.iter_mut().try_for_each(|attached| attached.close(stream.as_inner()))
     }
 
     /// Forgets all records and goes on: in the order of `stream` and without waiting for it if all launches
     /// are in it, or when all launches of the context have ended.
-    pub(crate) fn reset(&mut self, stream: Option<RawStream>) -> Result<(), Error> {
+    pub(crate) fn reset(&mut self, stream: Option<CUstream>) -> Result<(), Error> {
         let _entered = Entered::new(self.context);
         if stream.is_none() {
             self.wait_for_all()?;
         }
-        let raw = stream.map_or(std::ptr::null_mut(), RawStream::as_inner);
+        let raw = stream.unwrap_or(std::ptr::null_mut());
         if let Some(clocks) = &mut self.clocks {
             clocks.forget_in(raw)?;
         }
         for attached in &mut self.attached {
             attached.reset(raw)?;
         }
-        // Launches in another stream would not wait for this.
-        self.stream = stream.map(RawStream::as_inner);
         self.host.iter().for_each(|host| host.log.reset());
         if stream.is_none() {
             // Streams that do not wait for the default stream must find all of this done.
@@ -279,16 +190,11 @@ impl<'m> GpuSession<'m> {
 
     /// Waits for the launches and reads their records back. `own` is the stream of all launches, if there
     /// is one.
-    pub(crate) fn capture(&mut self, own: Option<RawStream>) -> Result<Capture, Error> {
+    pub(crate) fn capture(&mut self, own: Option<CUstream>) -> Result<Capture, Error> {
         let _entered = Entered::new(self.context);
-        if let Some(stream) = own {
-            driver::synchronize(stream.as_inner())?;
-        }
-        // Claimed slots are also those of launches past the session.
-        let is_linear = self.attached.iter().all(ModuleAttachment::is_linear);
-        let is_own = |own: RawStream| self.stream.is_none_or(|stream| stream == own.as_inner());
-        if !(is_linear && own.is_some_and(is_own)) {
-            self.wait_for_all()?;
+        match own {
+            Some(stream) => driver::synchronize(stream)?,
+            None => self.wait_for_all()?,
         }
         self.clocks.as_mut().map(ClockKeepers::end).transpose()?;
         self.host.as_mut().map(Host::read_both).transpose()?;

@@ -71,21 +71,6 @@ mod kernels {
         unsafe { *values.add(linear_thread() as usize) += 1 };
     }
 
-    /// One region in every warp, recorded in the session whose descriptor it is given.
-    pub(crate) unsafe fn apart(descriptor: profiler_device::DescriptorPtr) {
-        let (kernel, config) = (site!(Kernel, "apart"), config(Strategy::Warp));
-        // SAFETY: the first thing that the kernel does; the caller gives what a session gave, or
-        // null.
-        let state = unsafe {
-            match State::recorded_block_with(config, descriptor) {
-                Some(block) => State::enter_block_with(kernel, config, block, descriptor),
-                None => State::silent(config),
-            }
-        };
-        let recorder = Recorder::new(&state);
-        recorder.leader().region(site!(Region, "apart"), 0, ()).end();
-    }
-
     /// `repeats` regions in every thread.
     pub(crate) fn every_thread(repeats: u32) {
         let (kernel, config) = (site!(Kernel, "every_thread"), config(Strategy::Thread));
@@ -335,64 +320,6 @@ fn shapes_take_expressions() {
     assert_eq!(trace.launches[1].block_dim, [4, 1, 1]);
 }
 
-#[test]
-fn a_kernel_is_profiled_apart_from_the_others() {
-    let backend = emulator();
-    let profiler = Profiler::builder().apart(true).build().expect("options");
-    let mut first = backend.session(&profiler).expect("a session");
-    let mut second = backend.session(&profiler).expect("a session beside it");
-    for _ in 0..2 {
-        // SAFETY: the kernel gets what the session gave.
-        unsafe { launch!(first, kernels::apart<<<3, 32>>>(first.descriptor())) }.expect("it runs");
-    }
-    // SAFETY: as above.
-    unsafe { launch!(second, kernels::apart<<<1, 64>>>(second.descriptor())) }.expect("it runs");
-    add_one(&mut second, 1, 1);
-    let (first, second) = (first.finish().expect("a trace"), second.finish().expect("a trace"));
-    assert_eq!((regions(&first, "apart"), regions(&second, "apart")), (6, 2));
-    assert_eq!(regions(&second, "work"), 0, "a kernel without the parameter");
-
-    let shared = Profiler::builder().build().expect("options");
-    let mut session = backend.session(&shared).expect("a session");
-    // SAFETY: a session that is not apart gives null.
-    unsafe { launch!(session, kernels::apart<<<1, 32>>>(session.descriptor())) }.expect("it runs");
-    assert_eq!(session.finish().expect("a trace").warps.len(), 0);
-}
-
-#[test]
-fn a_launch_apart_and_past_the_session_is_an_error() {
-    let backend = emulator();
-    let builder = || Profiler::builder().apart(true);
-    let profiler = builder().build().expect("options");
-    let mut session = backend.session(&profiler).expect("a session");
-    let mut other = backend.session(&profiler).expect("a session beside it");
-    let past = |session: &Session<'_>| {
-        // SAFETY: the kernel gets what the session gave, which outlives the launch.
-        unsafe { launch!(backend, kernels::apart<<<3, 32>>>(session.descriptor())) }.expect("runs");
-    };
-    past(&session);
-    assert!(matches!(session.trace(), Err(Error::UnannouncedLaunch)), "before any launch");
-    for _ in 0..2 {
-        session.reset().expect("memory");
-        // SAFETY: the kernel gets what the session gave.
-        unsafe { launch!(session, kernels::apart<<<3, 32>>>(session.descriptor())) }.expect("runs");
-        assert_eq!(session.trace().expect("it was announced").warps.len(), 3);
-        past(&session);
-        let error = session.trace().expect_err("one more of the same shape");
-        assert!(error.to_string().contains("Slots::Claimed"), "{error}");
-    }
-    session.reset().expect("memory");
-    // SAFETY: as above.
-    unsafe { launch!(other, kernels::apart<<<3, 32>>>(session.descriptor())) }.expect("runs");
-    assert!(matches!(session.trace(), Err(Error::UnannouncedLaunch)), "announced elsewhere");
-    assert_eq!(other.trace().expect("nothing recorded there").warps.len(), 0);
-
-    let profiler = builder().slots(Slots::Claimed).build().expect("options");
-    let session = backend.session(&profiler).expect("a session");
-    past(&session);
-    assert_eq!(session.finish().expect("claimed slots serve any launch").warps.len(), 3);
-}
-
 /// Tests that depend on the switch of the whole process take turns.
 static SWITCH: Mutex<()> = Mutex::new(());
 
@@ -434,12 +361,13 @@ fn a_session_exports_when_it_is_dropped_or_finished() {
 }
 
 #[test]
-fn exports_can_be_switched_off_for_all_for_one_and_for_a_profiler() {
+fn exports_can_be_switched_off_for_all_and_for_one() {
     let _turn = SWITCH.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
     let folder = tempfile::tempdir().expect("a folder");
     let backend = emulator();
     let path = folder.path().join("trace.json");
-    let exported = |profiler: Profiler, change: fn(&mut Session<'_>)| {
+    let profiler = Profiler::builder().build().expect("options");
+    let exported = |change: fn(&mut Session<'_>)| {
         let mut session = backend.session(&profiler).expect("a session");
         session.export_on_drop(&path).expect("a known format");
         add_one(&mut session, 1, 1);
@@ -451,14 +379,12 @@ fn exports_can_be_switched_off_for_all_for_one_and_for_a_profiler() {
         }
         exported
     };
-    let on = || Profiler::builder().build().expect("options");
-    assert!(exported(on(), |_| ()));
-    assert!(!exported(on(), |session| session.set_export(false)));
-    assert!(!exported(Profiler::builder().export(false).build().expect("options"), |_| ()));
+    assert!(exported(|_| ()));
+    assert!(!exported(|session| session.set_export(false)));
     set_export(false);
-    assert!(!exported(on(), |_| ()));
+    assert!(!exported(|_| ()));
     set_export(true);
-    assert!(exported(on(), |_| ()));
+    assert!(exported(|_| ()));
 }
 
 #[test]

@@ -107,7 +107,7 @@ fn find_recorder(
 }
 
 /// The identifier, if the expression is nothing else.
-pub(super) fn plain_variable(expression: &Expr) -> Option<&Ident> {
+fn plain_variable(expression: &Expr) -> Option<&Ident> {
     match expression {
         Expr::Path(path) => path.path.get_ident(),
         _ => None,

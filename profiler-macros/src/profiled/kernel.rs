@@ -8,11 +8,7 @@ use syn::{
     Attribute, Expr, ExprLit, FnArg, GenericParam, Lit, Meta, Pat, PatIdent, Signature, parse_quote,
 };
 
-use super::device::plain_variable;
-use super::{
-    Function, SUBJECT, any_word, item, last_segment_is, mentions, no_such_parameter, parameters,
-    returns,
-};
+use super::{Function, SUBJECT, any_word, item, last_segment_is, mentions, returns};
 use crate::args::{Argument, Arguments, Buffer, Clock, given};
 use crate::report::Errors;
 use crate::runtime::{Runtime, Site, at, emit};
@@ -72,7 +68,7 @@ pub(super) fn expand(
     } else {
         emit!(#hidden #statements)
     };
-    let Entry { site, config, launch, block, enter } = entry;
+    let Entry { site, config, enter } = entry;
     let mut signature = signature.clone();
     let body = match apart {
         None => body.with(emit! {
@@ -80,8 +76,7 @@ pub(super) fn expand(
             let __profiler_state = {
                 let __profiler_site = #site;
                 let __profiler_config = #config;
-                #launch
-                match #block {
+                match #private::State::recorded_block(__profiler_config) {
                     ::core::option::Option::Some(__profiler_block) => #enter,
                     ::core::option::Option::None => #private::State::silent(__profiler_config),
                 }
@@ -89,9 +84,7 @@ pub(super) fn expand(
             #run
         }),
         Some(apart) => {
-            // The body need not mention the descriptor, which is used above it.
-            let used = given(arguments.recorder.as_ref()).map(|name| emit!(let _ = #name;));
-            let inside = body.with(emit!(#used #run));
+            let inside = body.with(run);
             apart.name_arguments(&mut signature);
             let inside = apart.function(&inside, runtime);
             let call = apart.call();
@@ -102,8 +95,7 @@ pub(super) fn expand(
                 #parts
                 let __profiler_site = #site;
                 let __profiler_config = #config;
-                #launch
-                match #block {
+                match #private::State::recorded_block(__profiler_config) {
                     ::core::option::Option::Some(__profiler_block) => {
                         let __profiler_state = #enter;
                         #call
@@ -356,10 +348,6 @@ fn names_part_of(arguments: &Arguments, pattern: &Pat) -> bool {
 struct Entry {
     site: TokenStream,
     config: TokenStream,
-    /// The statement that evaluates a descriptor of the kernel's own.
-    launch: Option<TokenStream>,
-    /// The expression for the block's number among the recorded ones, if it is one of them.
-    block: TokenStream,
     /// The expression that gives the state of a recorded block; it uses the locals of the others.
     enter: TokenStream,
 }
@@ -433,65 +421,14 @@ fn enter(
         buffer: #private::BufferChoice::new(#private::wire::site::Buffer::#buffer),
         track: #track,
     });
-    let (launch, block, enter) = match descriptor(signature, arguments, errors) {
-        None => (
-            None,
-            emit!(#private::State::recorded_block(__profiler_config)),
-            // SAFETY: this is the first thing in the body of a kernel. (Called by another kernel, as
-            // only a twin can be, it runs on the emulator, where a collective that not all lanes
-            // reach is an error that is reported, and threads that share a buffer run one at a time.)
-            emit!(unsafe {
-                #private::State::enter_block(__profiler_site, __profiler_config, __profiler_block)
-            }),
-        ),
-        Some(descriptor) => (
-            Some(emit!(let __profiler_launch = #descriptor;)),
-            // SAFETY: the caller of this `unsafe fn` vouches for its parameters.
-            emit!(unsafe {
-                #private::State::recorded_block_with(__profiler_config, __profiler_launch)
-            }),
-            // SAFETY: as of both.
-            emit!(unsafe {
-                #private::State::enter_block_with(
-                    __profiler_site, __profiler_config, __profiler_block, __profiler_launch,
-                )
-            }),
-        ),
-    };
-    // What the user wrote is evaluated outside the unsafe blocks.
-    Entry { site, config, launch, block, enter }
-}
-
-/// The parameter that holds the descriptor, from `recorder = prof`.
-fn descriptor<'a>(
-    signature: &Signature,
-    arguments: &'a Arguments,
-    errors: &mut Errors,
-) -> Option<&'a Expr> {
-    let expression = given(arguments.recorder.as_ref())?;
-    let Some(name) = plain_variable(expression) else {
-        errors.on(
-            expression,
-            "`recorder` on a kernel names the parameter that is its descriptor, \
-             `prof: DescriptorPtr`",
-        );
-        return None;
-    };
-    if !parameters(signature).any(|(parameter, _)| parameter == name) {
-        no_such_parameter(name, signature, errors);
-        return None;
-    }
-    if !matches!(signature.safety, syn::Safety::Unsafe(_)) {
-        errors.on(
-            expression,
-            format!(
-                "{SUBJECT} on a kernel that is given its descriptor needs an `unsafe fn`: \
-                     it trusts the pointer"
-            ),
-        );
-        return None;
-    }
-    Some(expression)
+    // SAFETY: this is the first thing in the body of a kernel. (Called by another kernel, as only a twin can
+    // be, it runs on the emulator, where a collective that not all lanes reach is an error that is reported,
+    // and threads that share a buffer run one at a time.)
+    let enter = emit!(unsafe {
+        #private::State::enter_block(__profiler_site, __profiler_config, __profiler_block)
+    });
+    // What the user wrote is evaluated outside the unsafe block.
+    Entry { site, config, enter }
 }
 
 /// The entry symbol, if it is known: the compiler chooses it for a generic kernel.

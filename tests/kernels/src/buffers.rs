@@ -1,7 +1,6 @@
-//! A kernel for each strategy that a kernel can have, with a descriptor of its own: the session's,
-//! or one that a test has made.
+//! A kernel for each strategy that a kernel can have.
 
-use profiler_device::{DescriptorPtr, profile_region, profiled};
+use profiler_device::{profile_region, profiled};
 use profiler_kernel::thread;
 
 /// Lanes that record in [`by_when`]: those of threads whose index is a multiple of it.
@@ -18,14 +17,9 @@ macro_rules! kernels {
         ///
         /// # Safety
         ///
-        /// `output` must be valid for one number a thread of the grid, and `prof` must be null or a
-        /// descriptor.
-        #[profiled(recorder = prof, by = $strategy $(($argument))?)]
-        pub unsafe extern "ptx-kernel" fn $name(
-            prof: DescriptorPtr,
-            output: *mut u32,
-            rounds: u32,
-        ) {
+        /// `output` must be valid for one number a thread of the grid.
+        #[profiled(by = $strategy $(($argument))?)]
+        pub unsafe extern "ptx-kernel" fn $name(output: *mut u32, rounds: u32) {
             let mut done = 0;
             while done < rounds {
                 profile_region!("round", value = done);

@@ -1,7 +1,7 @@
 //! Kernels whose `asm!` declares shared memory, as kernels without a macro for it do: it is to take
 //! as many bytes with profiling as without.
 
-use profiler_device::{DescriptorPtr, Recorder, profiled, recorder};
+use profiler_device::{Recorder, profiled, recorder};
 use profiler_kernel::warp::lane_id;
 
 /// The address of what this text declares by the name that it gives to the operand `p`.
@@ -96,17 +96,6 @@ kernels! {
     unique_by_globaltimer: unique(clock = globaltimer);
     unique_with_bounds: unique(max_threads = 128);
     unique_in_one_body: unique(single_body);
-}
-
-/// A kernel that is given its descriptor.
-///
-/// # Safety
-///
-/// `prof` must be a session's, and `output` valid for one number.
-#[profiled(recorder = prof)]
-pub unsafe extern "ptx-kernel" fn unique_by_descriptor(prof: DescriptorPtr, output: *mut u32) {
-    // SAFETY: an element for each lane, and by contract.
-    unsafe { pass(recorder!(), unique(), output) };
 }
 
 /// Four arrays that are alike, in arms and a loop, and others.

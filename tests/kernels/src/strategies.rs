@@ -5,8 +5,8 @@ pub mod ways_out;
 
 use profiler_device::hardware::{clock64, globaltimer};
 use profiler_device::{
-    DescriptorPtr, Recorder, profile_anchor, profile_mark, profile_names, profile_region,
-    profile_signal, profile_wait, profiled, recorder, region_end, region_start, site,
+    Recorder, profile_anchor, profile_mark, profile_names, profile_region, profile_signal,
+    profile_wait, profiled, recorder, region_end, region_start, site,
 };
 use profiler_kernel::{atomic, thread};
 
@@ -235,23 +235,6 @@ fn twice(prof: &mut Recorder, value: u32) -> u32 {
     }
     profile_region!("nested in a function");
     value * 2
-}
-
-/// A kernel that is profiled apart from the others of its module.
-///
-/// # Safety
-///
-/// As [`by_warp`], and `prof` must be null or from a session.
-#[profiled(recorder = prof)]
-pub unsafe extern "ptx-kernel" fn apart(prof: DescriptorPtr, output: *mut u32, rounds: u32) {
-    let mut done = 0;
-    while done < rounds {
-        profile_region!("round", {
-            done += 1;
-        });
-    }
-    // SAFETY: one number a thread.
-    unsafe { *output.add(thread_of_grid()) = done };
 }
 
 /// Stamps by the global timer, in lane 0 of warp 0; spins for `nanoseconds` of it.

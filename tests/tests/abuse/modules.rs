@@ -5,7 +5,7 @@ use cust::launch;
 use cust::memory::{DeviceBuffer, DevicePointer};
 use cust::module::Module;
 use cust::stream::{Stream, StreamFlags};
-use profiler_host::{Error, ProfilerBuilder, Session, Slots, Trace};
+use profiler_host::{Error, ProfilerBuilder, Session, Trace};
 
 use crate::graph::Graph;
 use crate::kernels::{Rounds, Shape, check_identity, kernel};
@@ -87,7 +87,7 @@ fn check_all(trace: &Trace) -> Vec<u64> {
     rounds
 }
 
-/// Launches in two streams at once; with linear slots refused, with the remedy.
+/// Launches in two streams at once.
 pub(crate) fn two_streams(_: Setting) {
     const LAUNCHES: u32 = 40;
     let gpu = Gpu::new();
@@ -100,15 +100,6 @@ pub(crate) fn two_streams(_: Setting) {
     }
     let trace = session.finish().expect("a trace");
     assert_eq!(check_all(&trace), (1..=u64::from(LAUNCHES)).collect::<Vec<_>>());
-
-    let mut session = attach(&module, builder().slots(Slots::Linear));
-    session.prepare(&gpu.stream, GRID, BLOCK).expect("the first stream");
-    launch_warps(&module, &gpu.stream, 3);
-    let error = session.prepare(&other, GRID, BLOCK).expect_err("the second stream");
-    assert!(matches!(error, Error::SeveralStreams), "{error}");
-    assert!(error.to_string().contains(".slots(Slots::Claimed)"), "{error}");
-    // What was recorded in the first stream stays.
-    assert_eq!(check_all(&session.finish().expect("a trace")), [3]);
 }
 
 /// Two modules in one session, one of them loaded twice.
@@ -117,27 +108,20 @@ pub(crate) fn two_modules(_: Setting) {
     let (first, second) = (load(ptx()), load(ptx()));
     let (other_ptx, stream) = (THOUSAND.expect("compiled"), &gpu.stream);
     let other = load(other_ptx);
-    for slots in [Slots::Claimed, Slots::Linear] {
-        let builder = builder().slots(slots).records_per_warp(1000).max_warps(3 * WARPS);
-        let mut session = attach(&first, builder);
-        session.attach_also(&second, ptx()).expect("attached");
-        session.attach_also(&other, other_ptx).expect("attached");
-        for (module, rounds) in [(&first, 1), (&second, 2), (&first, 3)] {
-            let kernel = module.get_function("warp_cycles").expect("it has it");
-            session.prepare_kernel(&kernel, stream, GRID, BLOCK).expect("announced");
-            launch_warps(module, stream, rounds);
-        }
-        let output = DeviceBuffer::from_slice(&[0_u32; (GRID * BLOCK) as usize]).expect("memory");
-        let pointer = output.as_device_ptr();
-        let kernel = other.get_function("thousand").expect("it has it");
-        session.prepare_kernel(&kernel, stream, GRID, BLOCK).expect("announced");
-        // SAFETY: one number a thread.
-        unsafe { launch!(other.thousand<<<GRID, BLOCK, 0, stream>>>(pointer)) }
-            .expect("the launch");
-        let trace = session.finish().expect("a trace");
-        assert_eq!(trace.launches.len(), 4);
-        assert_eq!(check_all(&trace), [1, 2, 3]);
+    let builder = builder().records_per_warp(1000).max_warps(3 * WARPS);
+    let mut session = attach(&first, builder);
+    session.attach_also(&second, ptx()).expect("attached");
+    session.attach_also(&other, other_ptx).expect("attached");
+    for (module, rounds) in [(&first, 1), (&second, 2), (&first, 3)] {
+        launch_warps(module, stream, rounds);
     }
+    let output = DeviceBuffer::from_slice(&[0_u32; (GRID * BLOCK) as usize]).expect("memory");
+    let pointer = output.as_device_ptr();
+    // SAFETY: one number a thread.
+    unsafe { launch!(other.thousand<<<GRID, BLOCK, 0, stream>>>(pointer)) }.expect("the launch");
+    let trace = session.finish().expect("a trace");
+    assert_eq!(trace.launches.len(), 4);
+    assert_eq!(check_all(&trace), [1, 2, 3]);
 }
 
 /// A module that is unloaded and loaded again between sessions, and one that no session is attached

@@ -4,16 +4,24 @@
 use crate::support::back_ends;
 use crate::support::lane_buffers;
 
+use std::ffi::{CString, c_void};
+use std::sync::Arc;
+
 use back_ends::on_both_back_ends;
 use lane_buffers::with_lane_buffers;
-use profiler_device::DescriptorPtr;
+
+use cust::context::Context;
+use cust::memory::CopyDestination;
+use cust::module::Module;
+use cust::stream::{Stream, StreamFlags};
+use profiler_emulator::LaunchConfig;
 use profiler_host::{
     Backend, BackendChoice, Error, Keep, LaneBuffers, Profiler, Session, Slots, launch,
 };
-use profiler_wire::WIRE_VERSION;
 use profiler_wire::descriptor::{BYTES, Descriptor, FLAG_LANES, LANE_STEP, Lost};
 use profiler_wire::header::{self, ExitHeader, SlotHeader, unpack_counts};
 use profiler_wire::record::UNIT_BYTES;
+use profiler_wire::{WIRE_VERSION, symbol};
 use test_kernels::buffers as kernels;
 
 const PTX: Option<&str> = profiler_host::include_ptx!("buffers");
@@ -32,11 +40,11 @@ const THREADS: u32 = BLOCKS * WARPS * 32;
 /// Regions that each recording thread emits, of two units each.
 const ROUNDS: u32 = 50;
 
-/// A kernel: how to launch it in a session and past one, and how many lanes of a block record.
+/// A kernel: its twin, how to launch it in a session, and how many lanes of a block record.
 struct Kernel {
     name: &'static str,
-    in_session: fn(&mut Session<'_>, DescriptorPtr, *mut u32) -> Result<(), Error>,
-    alone: fn(&Backend, DescriptorPtr, *mut u32) -> Result<(), Error>,
+    twin: unsafe fn(*mut u32, u32),
+    in_session: fn(&mut Session<'_>, *mut u32) -> Result<(), Error>,
     lanes: u32,
     /// Whether hardware that splits a warp makes more lanes record.
     is_least: bool,
@@ -46,16 +54,11 @@ macro_rules! kernel {
     ($name:ident, $lanes:expr, $is_least:expr) => {
         Kernel {
             name: stringify!($name),
-            in_session: |session, prof, output| {
-                // SAFETY: one number a thread; the descriptor is the session's.
+            twin: kernels::$name,
+            in_session: |session, output| {
+                // SAFETY: one number a thread.
                 unsafe {
-                    launch!(session, kernels::$name<<<BLOCKS, 32 * WARPS>>>(prof, output, ROUNDS))
-                }
-            },
-            alone: |backend, prof, output| {
-                // SAFETY: one number a thread; the descriptor is that of an arena.
-                unsafe {
-                    launch!(backend, kernels::$name<<<BLOCKS, 32 * WARPS>>>(prof, output, ROUNDS))
+                    launch!(session, kernels::$name<<<BLOCKS, 32 * WARPS>>>(output, ROUNDS))
                 }
             },
             lanes: $lanes,
@@ -91,6 +94,55 @@ impl Kernel {
             assert!(counted >= expected, "{}: {counted} of {expected}", self.name);
         } else {
             assert_eq!(counted, expected, "{}", self.name);
+        }
+    }
+}
+
+/// What launches kernels by a descriptor that the test has made.
+enum Launcher {
+    Emulator,
+    Gpu { module: Module, stream: Stream, _context: Context },
+}
+
+impl Launcher {
+    fn new(choice: BackendChoice) -> Self {
+        if choice == BackendChoice::Emulator {
+            return Self::Emulator;
+        }
+        let context = cust::quick_init().expect("a GPU");
+        Self::Gpu {
+            module: Module::from_ptx(PTX.expect("compiled"), &[]).expect("the module loads"),
+            stream: Stream::new(StreamFlags::NON_BLOCKING, None).expect("a stream"),
+            _context: context,
+        }
+    }
+
+    /// Runs a kernel to its end.
+    fn launch(&self, kernel: &Kernel, descriptor: &Descriptor, mut output: *mut u32) {
+        let bytes: [u8; BYTES] = descriptor.to_bytes();
+        match self {
+            Self::Emulator => {
+                let mut config = LaunchConfig::new([BLOCKS, 1, 1], [32 * WARPS, 1, 1]);
+                config.constant = Arc::from(bytes);
+                let address = output.expose_provenance();
+                let output = || std::ptr::with_exposed_provenance_mut(address);
+                // SAFETY: one number a thread; the descriptor is that of an arena.
+                profiler_emulator::launch(&config, || unsafe { (kernel.twin)(output(), ROUNDS) })
+                    .expect("the launch");
+            }
+            Self::Gpu { module, stream, .. } => {
+                let name = CString::new(symbol::DESCRIPTOR).expect("a name");
+                let mut place = module.get_global::<[u8; BYTES]>(&name).expect("the descriptor");
+                place.copy_from(&bytes).expect("it can be written");
+                let function = module.get_function(kernel.name).expect("the kernel");
+                let mut rounds = ROUNDS;
+                let arguments: [*mut c_void; 2] =
+                    [(&raw mut output).cast(), (&raw mut rounds).cast()];
+                // SAFETY: as above.
+                unsafe { stream.launch(&function, BLOCKS, 32 * WARPS, 0, &arguments) }
+                    .expect("the launch");
+                stream.synchronize().expect("the kernel ran");
+            }
         }
     }
 }
@@ -235,8 +287,9 @@ fn check_buffer(words: &[u64], step: u32, buffer: Buffer, units: u32, what: &str
 fn guard_words_stay(choice: BackendChoice) {
     let backend = Backend::choose(choice, PTX).expect("the back end");
     let mut output = backend.zeroed::<u32>(THREADS as usize).expect("memory");
-    let mut descriptor_words = backend.zeroed::<u64>(BYTES / 8 + 1).expect("memory");
     let mut memory = backend.zeroed::<u64>(ARENA_WORDS).expect("memory");
+    backend.synchronize().expect("the memory is zero");
+    let launcher = Launcher::new(choice);
     for (kernel, (buffer, lane_buffer)) in
         KERNELS.iter().flat_map(|kernel| BUFFERS.map(|buffers| (kernel, buffers)))
     {
@@ -246,17 +299,7 @@ fn guard_words_stay(choice: BackendChoice) {
         let lost_at = arena.index(descriptor.lost);
         words[lost_at..lost_at + Lost::BYTES / 8].fill(0);
         memory.write(&words).expect("the arena");
-        // The descriptor must be aligned to 16 bytes.
-        let skip = descriptor_words.as_mut_ptr().addr() % 16 / 8;
-        let mut encoded = vec![0; BYTES / 8 + 1];
-        for (word, bytes) in encoded[skip..].iter_mut().zip(descriptor.to_bytes().chunks_exact(8)) {
-            *word = u64::from_le_bytes(bytes.try_into().expect("8 bytes"));
-        }
-        descriptor_words.write(&encoded).expect("the descriptor");
-
-        let prof = DescriptorPtr::new(descriptor_words.as_ptr().wrapping_add(skip).cast());
-        (kernel.alone)(&backend, prof, output.as_mut_ptr()).expect("the launch");
-        backend.synchronize().expect("the kernel ran");
+        launcher.launch(kernel, &descriptor, output.as_mut_ptr());
         let words = memory.read().expect("the arena");
         let name = kernel.name;
         assert_eq!(output.read().expect("the results"), [ROUNDS; THREADS as usize], "{name}");
@@ -307,7 +350,6 @@ fn recorded_and_lost_are_all(choice: BackendChoice) {
             for slots in [Slots::Linear, Slots::Claimed] {
                 for lane_buffers in [LaneBuffers::Always, LaneBuffers::Never] {
                     let options = Profiler::builder()
-                        .apart(true)
                         .records_per_warp(10)
                         .max_warps(SLOTS)
                         .keep(keep)
@@ -315,9 +357,7 @@ fn recorded_and_lost_are_all(choice: BackendChoice) {
                     let options = with_lane_buffers(options, lane_buffers, 10);
                     let profiler = options.build().expect("the options");
                     let mut session = backend.session(&profiler).expect("a session");
-                    let prof = session.descriptor();
-                    (kernel.in_session)(&mut session, prof, output.as_mut_ptr())
-                        .expect("the launch");
+                    (kernel.in_session)(&mut session, output.as_mut_ptr()).expect("the launch");
                     let trace = session.finish().expect("a trace");
                     kernel.check(trace.recorded() + trace.lost(), kernel.records());
                     for warp in &trace.warps {

@@ -82,7 +82,6 @@ on_both_back_ends! {
     selected_blocks_and_warps
     many_launches_in_one_session
     odd_shapes
-    a_kernel_apart
     parameters_taken_apart
     a_barrier_ends_when_the_last_warp_comes
     stamps_by_the_global_timer
@@ -396,20 +395,6 @@ fn odd_shapes(bench: &Bench) {
             .flat_map(|at| (0..warps).map(move |warp| ([at & 1, at >> 1 & 1, at >> 2], warp, 3)));
         assert_eq!(places, expected.collect(), "{block:?}");
     }
-}
-
-fn a_kernel_apart(bench: &Bench) {
-    let profiler = builder().apart(true).build().expect("the options");
-    let mut output = bench.backend.zeroed::<u32>(32).expect("memory");
-    let pointer = output.as_mut_ptr();
-    let mut session = bench.backend.session(&profiler).expect("a session");
-    let descriptor = session.descriptor();
-    // SAFETY: one number a thread; the descriptor is this session's.
-    launched!(session, kernels::apart<<<1, 32>>>(descriptor, pointer, 6));
-    // The other kernels of the module are not recorded.
-    launched!(bench.backend, kernels::by_warp<<<1, 32>>>(pointer, 6));
-    let trace = session.finish().expect("a trace");
-    assert_eq!((trace.launches.len(), trace.recorded()), (1, 6));
 }
 
 fn parameters_taken_apart(bench: &Bench) {

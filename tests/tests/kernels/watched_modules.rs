@@ -10,8 +10,6 @@ use std::collections::BTreeSet;
 use std::sync::mpsc::{RecvTimeoutError, channel};
 
 use cust::event::{Event, EventFlags, EventStatus};
-use cust::function::Function;
-use cust::module::Module;
 use cust::stream::Stream;
 use cust::sys::{
     CUresult, CUstreamCaptureMode, cuGraphDestroy, cuGraphGetNodes, cuStreamBeginCapture_v2,
@@ -23,57 +21,41 @@ use modules::State::{Left, Within};
 use modules::{BLOCKS, Gpu, WARPS, builder, launches, new_stream};
 use profiler_emulator::{Emulator, LaunchConfig, Stop};
 use profiler_host::trace::DiagnosticKind as Kind;
-use profiler_host::{Backend, BackendChoice, Slots, launch};
+use profiler_host::{Backend, BackendChoice, launch};
 use watching::{LIMIT, wait_for};
 
-/// A kernel, whose launches are announced.
-fn kernel<'m>(module: &'m Module, name: &str) -> Function<'m> {
-    module.get_function(name).expect("the module has it")
-}
-
-/// What announces and launches waits for no kernel: many stand after one that ends when it is told to.
+/// What launches waits for no kernel: many stand after one that ends when it is told to.
 #[test]
 #[ignore = "needs an NVIDIA GPU"]
 fn launches_wait_for_no_kernel() {
+    const COUNT: u32 = 1000;
     let gpu = Gpu::new();
     let ([first, _], stream) = (&gpu.watched, &gpu.stream);
     let flag = Flag::new(BackendChoice::Gpu);
-    // The driver waits where a stream is full: on an H200 it is with a thousand linear launches, each of
-    // which moves the slots first.
-    for (slots, count) in [(Slots::Claimed, 1000), (Slots::Linear, 500)] {
-        let most = (count + 1) * WARPS;
-        let mut session = gpu.attach(builder().slots(slots).records_per_warp(32).max_warps(most));
-        let ended = Event::new(EventFlags::DISABLE_TIMING).expect("an event");
-        flag.lower();
-        let (done, is_done) = channel();
-        std::thread::scope(|scope| {
-            let flag = &flag;
-            scope.spawn(move || {
-                // Without this a launch that waits would wait for ever.
-                let late = is_done.recv_timeout(LIMIT) == Err(RecvTimeoutError::Timeout);
-                flag.raise();
-                assert!(!late, "the launches were not through in {LIMIT:?}");
-            });
-            session
-                .prepare_kernel(&kernel(first, "waits"), stream, BLOCKS, modules::THREADS)
-                .expect("announced");
-            gpu.waits(first, stream, flag);
-            ended.record(stream).expect("recorded");
-            for _ in 0..count {
-                let by_warp = kernel(&gpu.other, "by_warp");
-                session
-                    .prepare_kernel(&by_warp, stream, BLOCKS, modules::THREADS)
-                    .expect("announced");
-                gpu.by_warp(stream);
-            }
-            let status = ended.query().expect("the kernel has not failed");
-            done.send(()).expect("who waits is there");
-            assert!(status == EventStatus::NotReady, "{slots:?}: the first kernel has ended");
+    let session = gpu.attach(builder().records_per_warp(32).max_warps((COUNT + 1) * WARPS));
+    let ended = Event::new(EventFlags::DISABLE_TIMING).expect("an event");
+    flag.lower();
+    let (done, is_done) = channel();
+    std::thread::scope(|scope| {
+        let flag = &flag;
+        scope.spawn(move || {
+            // Without this a launch that waits would wait for ever.
+            let late = is_done.recv_timeout(LIMIT) == Err(RecvTimeoutError::Timeout);
+            flag.raise();
+            assert!(!late, "the launches were not through in {LIMIT:?}");
         });
-        let trace = session.finish().expect("a trace");
-        assert_eq!(trace.launches.len() as u32, count + 1, "{}", trace.diagnostics);
-        assert_eq!(trace.lost(), 0, "{}", trace.diagnostics);
-    }
+        gpu.waits(first, stream, flag);
+        ended.record(stream).expect("recorded");
+        for _ in 0..COUNT {
+            gpu.by_warp(stream);
+        }
+        let status = ended.query().expect("the kernel has not failed");
+        done.send(()).expect("who waits is there");
+        assert!(status == EventStatus::NotReady, "the first kernel has ended");
+    });
+    let trace = session.finish().expect("a trace");
+    assert_eq!(trace.launches.len() as u32, COUNT + 1, "{}", trace.diagnostics);
+    assert_eq!(trace.lost(), 0, "{}", trace.diagnostics);
 }
 
 /// How many operations the calls give to a stream, which captures them meanwhile.
@@ -93,32 +75,19 @@ fn operations(stream: &Stream, calls: impl FnOnce()) -> usize {
     count
 }
 
-/// Where slots are claimed, a session gives a stream nothing of its own between two launches; where they
-/// are linear, one operation for each launch that does not begin with the first slot.
+/// Where slots are claimed, a session gives a stream nothing of its own between two launches.
 #[test]
 #[ignore = "needs an NVIDIA GPU"]
 fn claimed_slots_write_nothing_between_launches() {
     const LAUNCHES: u32 = 10;
     let gpu = Gpu::new();
-    for (slots, expected) in [(Slots::Claimed, LAUNCHES), (Slots::Linear, LAUNCHES + LAUNCHES - 1)]
-    {
-        let most = LAUNCHES * WARPS;
-        let mut session = gpu.attach(builder().slots(slots).records_per_warp(32).max_warps(most));
-        let count = operations(&gpu.stream, || {
-            for _ in 0..LAUNCHES {
-                session
-                    .prepare_kernel(
-                        &kernel(&gpu.other, "by_warp"),
-                        &gpu.stream,
-                        BLOCKS,
-                        modules::THREADS,
-                    )
-                    .expect("announced");
-                gpu.by_warp(&gpu.stream);
-            }
-        });
-        assert_eq!(count, expected as usize, "{slots:?}");
-    }
+    let _session = gpu.attach(builder().records_per_warp(32).max_warps(LAUNCHES * WARPS));
+    let count = operations(&gpu.stream, || {
+        for _ in 0..LAUNCHES {
+            gpu.by_warp(&gpu.stream);
+        }
+    });
+    assert_eq!(count, LAUNCHES as usize);
 }
 
 #[test]
@@ -165,30 +134,21 @@ fn several_modules_in_one_session_are_watched() {
     let gpu = Gpu::new();
     let ([first, second], stream) = (&gpu.watched, &gpu.stream);
     let flag = Flag::new(BackendChoice::Gpu);
-    for slots in [Slots::Claimed, Slots::Linear] {
-        // Each module has slots of its own, for one launch.
-        let mut session = gpu.attach(builder().slots(slots).records_per_warp(32).max_warps(WARPS));
-        let watch = session.watch().expect("the kernels can be watched");
-        flag.lower();
-        let mut prepare = |module, name| {
-            let kernel = kernel(module, name);
-            session.prepare_kernel(&kernel, stream, BLOCKS, modules::THREADS).expect("announced");
-        };
-        prepare(&gpu.other, "by_warp");
-        gpu.by_warp(stream);
-        prepare(first, "steps");
-        gpu.steps(first, stream);
-        prepare(second, "waits");
-        gpu.waits(second, stream, &flag);
-        let expected = [("steps", 0, Left), ("waits", 0, Within)];
-        flag.raise_after(|| wait_for(&watch, || (), |trace| launches(trace) == expected));
-        let trace = session.finish().expect("a trace");
-        let expected = [("by_warp", 0, Left), ("steps", 0, Left), ("waits", 0, Left)];
-        assert_eq!(launches(&trace), expected, "{slots:?}: {}", trace.diagnostics);
-        // What is in device memory cannot be watched; who watches knows the others only.
-        let last = watch.snapshot().expect("a snapshot");
-        assert_eq!(launches(&last), expected[1..]);
-    }
+    // Each module has slots of its own, for one launch.
+    let session = gpu.attach(builder().records_per_warp(32).max_warps(WARPS));
+    let watch = session.watch().expect("the kernels can be watched");
+    flag.lower();
+    gpu.by_warp(stream);
+    gpu.steps(first, stream);
+    gpu.waits(second, stream, &flag);
+    let expected = [("steps", 0, Left), ("waits", 0, Within)];
+    flag.raise_after(|| wait_for(&watch, || (), |trace| launches(trace) == expected));
+    let trace = session.finish().expect("a trace");
+    let expected = [("by_warp", 0, Left), ("steps", 0, Left), ("waits", 0, Left)];
+    assert_eq!(launches(&trace), expected, "{}", trace.diagnostics);
+    // What is in device memory cannot be watched; who watches knows the others only.
+    let last = watch.snapshot().expect("a snapshot");
+    assert_eq!(launches(&last), expected[1..]);
 }
 
 /// On the emulator a session has the kernels of all crates.

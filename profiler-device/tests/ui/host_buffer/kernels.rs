@@ -1,9 +1,7 @@
 #![deny(warnings)]
 #![cfg_attr(target_arch = "nvptx64", no_std)]
 
-use profiler_device::{
-    DescriptorPtr, profile_mark, profile_region, profiled, region_end, region_start,
-};
+use profiler_device::{profile_mark, profile_region, profiled, region_end, region_start};
 
 #[profiled(buffer = host)]
 pub extern "ptx-kernel" fn plain() {
@@ -12,14 +10,8 @@ pub extern "ptx-kernel" fn plain() {
     });
 }
 
-/// # Safety
-///
-/// `prof` is null or a session's.
-#[profiled(
-    buffer = host, by = thread, clock = globaltimer, recorder = prof, track = 2, single_body,
-    max_threads = 64
-)]
-pub unsafe extern "ptx-kernel" fn with_more(prof: DescriptorPtr, n: u32) {
+#[profiled(buffer = host, by = thread, clock = globaltimer, track = 2, single_body, max_threads = 64)]
+pub extern "ptx-kernel" fn with_more(n: u32) {
     let token = region_start!("token");
     profile_region!("value", value = n, unit = "bytes", wait, { n });
     region_end!(token);

@@ -54,11 +54,6 @@ extern "ptx-kernel" fn kernel(count: u32) {
     region_end!(token, value = value);
 }
 
-#[profiled(recorder = launch)]
-unsafe extern "ptx-kernel" fn with_descriptor(launch: profiler_device::DescriptorPtr) {
-    profile_region!("inside");
-}
-
 #[profiled]
 fn device(prof: Recorder<'_>) {
     let _ended_at_once = prof.leader().region(site!(Region, "by hand"), 0, ());

@@ -2,7 +2,7 @@
 #![deny(warnings)]
 #![allow(dead_code, reason = "compiled, not run")]
 
-use profiler_device::{DescriptorPtr, profile_region, profiled, recorder};
+use profiler_device::{profile_region, profiled, recorder};
 
 const THREADS: u32 = 256;
 const TUNING: bool = cfg!(debug_assertions);
@@ -20,7 +20,6 @@ extern "ptx-kernel" fn with_parentheses() {}
     track = tile + 1,
     clock = globaltimer,
     buffer = global,
-    recorder = prof,
     enabled = TUNING && THREADS > 1,
     max_threads = THREADS,
     min_blocks = 2,
@@ -29,7 +28,7 @@ extern "ptx-kernel" fn with_parentheses() {}
 )]
 #[inline(never)]
 #[allow(clippy::too_many_arguments, reason = "another attribute")]
-pub(crate) unsafe extern "ptx-kernel" fn everything(prof: DescriptorPtr, tile: u32) {
+pub(crate) unsafe extern "ptx-kernel" fn everything(tile: u32) {
     #![doc = "Inner documentation."]
     #![allow(unused_variables, reason = "an inner attribute")]
     let unused = tile;

@@ -1,6 +1,6 @@
 #[cfg(target_arch = "nvptx64")]
 #[unsafe(export_name = "symbol")]
-unsafe extern "ptx-kernel" fn everything<T>(prof: DescriptorPtr, tile: u32) {
+unsafe extern "ptx-kernel" fn everything<T>(tile: u32) {
     let __profiler_state = {
         let __profiler_site = {
             const _: () = {
@@ -23,20 +23,13 @@ unsafe extern "ptx-kernel" fn everything<T>(prof: DescriptorPtr, tile: u32) {
             ),
             track: ::renamed::__private::wire::record::track_field(tile),
         };
-        let __profiler_launch = prof;
-        match unsafe {
-            ::renamed::__private::State::recorded_block_with(
-                __profiler_config,
-                __profiler_launch,
-            )
-        } {
+        match ::renamed::__private::State::recorded_block(__profiler_config) {
             ::core::option::Option::Some(__profiler_block) => {
                 unsafe {
-                    ::renamed::__private::State::enter_block_with(
+                    ::renamed::__private::State::enter_block(
                         __profiler_site,
                         __profiler_config,
                         __profiler_block,
-                        __profiler_launch,
                     )
                 }
             }
@@ -59,7 +52,7 @@ unsafe extern "ptx-kernel" fn everything<T>(prof: DescriptorPtr, tile: u32) {
 }
 #[cfg(not(target_arch = "nvptx64"))]
 #[allow(dead_code, reason = "called where the kernel runs on the CPU")]
-unsafe fn everything<T>(prof: DescriptorPtr, tile: u32) {
+unsafe fn everything<T>(tile: u32) {
     let __profiler_state = {
         let __profiler_site = {
             const _: () = {
@@ -82,20 +75,13 @@ unsafe fn everything<T>(prof: DescriptorPtr, tile: u32) {
             ),
             track: ::renamed::__private::wire::record::track_field(tile),
         };
-        let __profiler_launch = prof;
-        match unsafe {
-            ::renamed::__private::State::recorded_block_with(
-                __profiler_config,
-                __profiler_launch,
-            )
-        } {
+        match ::renamed::__private::State::recorded_block(__profiler_config) {
             ::core::option::Option::Some(__profiler_block) => {
                 unsafe {
-                    ::renamed::__private::State::enter_block_with(
+                    ::renamed::__private::State::enter_block(
                         __profiler_site,
                         __profiler_config,
                         __profiler_block,
-                        __profiler_launch,
                     )
                 }
             }

@@ -1,6 +1,6 @@
 //! Kernels of every shape, with every argument.
 
-use profiler_device::{DescriptorPtr, profile_region, profiled};
+use profiler_device::{profile_region, profiled};
 
 const WARP: u32 = 1;
 const THREADS: u32 = 64;
@@ -48,16 +48,6 @@ where
 #[profiled(single_body, track = tile + 1, by = block)]
 pub extern "ptx-kernel" fn single(tile: u32) {
     profile_region!("of a track", value = tile);
-}
-
-/// Is given its descriptor.
-///
-/// # Safety
-///
-/// `descriptor` must be null or what a session gave.
-#[profiled(recorder = descriptor)]
-pub unsafe extern "ptx-kernel" fn apart(descriptor: DescriptorPtr) {
-    profile_region!("apart");
 }
 
 /// Has launch bounds.
