@@ -20,8 +20,6 @@ pub(crate) struct CrateInfo {
     pub(crate) library: String,
     /// The name by which it knows profiler-device, if it depends on it.
     pub(crate) device_dependency: Option<String>,
-    /// Whether a crate may have annotations that cargo does not watch.
-    pub(crate) has_fixed_annotations: bool,
     /// Manifests and source folders of the crate and of all crates that it takes by path, and the
     /// configuration of cargo for them.
     pub(crate) sources: Vec<PathBuf>,
@@ -65,7 +63,6 @@ impl CrateInfo {
         Ok(Self {
             library,
             device_dependency,
-            has_fixed_annotations: used.iter().any(|package| has_fixed_annotations(package)),
             sources,
             libraries: taken_by_path(&used)
                 .filter_map(|package| first_library(package, is_library))
@@ -110,12 +107,6 @@ fn dependency_on_device(package: &Value) -> Option<&Value> {
     array(&package["dependencies"])
         .filter(|dependency| dependency["kind"].is_null())
         .find(|dependency| dependency["name"] == DEVICE_CRATE)
-}
-
-/// Whether a package may have annotations and is not watched by cargo: it comes from a registry or a
-/// repository.
-fn has_fixed_annotations(package: &Value) -> bool {
-    !package["source"].is_null() && dependency_on_device(package).is_some()
 }
 
 /// Runs `cargo metadata`.
@@ -207,32 +198,4 @@ fn sources(metadata: &Value, used: &[&Value]) -> Vec<PathBuf> {
 /// The elements of an array; none of anything else.
 fn array(value: &Value) -> impl Iterator<Item = &Value> {
     value.as_array().into_iter().flatten()
-}
-
-#[cfg(test)]
-mod tests {
-    use std::collections::HashMap;
-
-    use serde_json::json;
-
-    use super::{has_fixed_annotations, used_by};
-
-    #[test]
-    fn annotations_are_looked_for_in_what_the_device_crate_uses() {
-        let package = |source: Option<&str>, dependency: &str| json!({ "source": source, "dependencies": [{ "name": dependency, "kind": null }] });
-        let list = [
-            ("kernels", package(None, "profiler-device")),
-            ("plain", package(Some("registry"), "libm")),
-            ("annotated", package(Some("registry"), "profiler-device")),
-        ];
-        let packages: HashMap<&str, _> = list.iter().map(|(id, package)| (*id, package)).collect();
-        let found = |used: &[&str]| {
-            let metadata =
-                json!({ "resolve": { "nodes": [{ "id": "kernels", "dependencies": used }] } });
-            let packages = used_by("kernels", &metadata, &packages);
-            (packages.len(), packages.into_iter().any(has_fixed_annotations))
-        };
-        assert_eq!(found(&["plain"]), (2, false));
-        assert_eq!(found(&["plain", "annotated", "unknown"]), (3, true));
-    }
 }

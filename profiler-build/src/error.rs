@@ -81,26 +81,6 @@ pub enum Error {
         /// The problem.
         source: ProcessError,
     },
-    /// [`Kernels::only`](crate::Kernels::only) gives a name that no annotation bears.
-    #[error("Kernels::only gives the name `{name}`, {}", why_unknown(.module, .list.as_deref(), .names))]
-    UnknownAnnotation {
-        /// The name of the device crate's PTX.
-        module: String,
-        /// That name.
-        name: String,
-        /// The name list that has it, if one does.
-        list: Option<String>,
-        /// The names that there are.
-        names: Vec<String>,
-    },
-    /// [`Kernels::only`](crate::Kernels::only) selects annotations, and none is compiled in.
-    #[error("Kernels::only selects annotations of {}, and none is compiled in: {reason}", .folder.display())]
-    NothingToSelect {
-        /// The folder of the device crate.
-        folder: PathBuf,
-        /// Why, and the remedy.
-        reason: &'static str,
-    },
     /// A program could not be started.
     #[error("cannot run {}: {source}", .program.display())]
     Run {
@@ -157,18 +137,6 @@ fn of_feature(output: &str) -> &'static str {
     }
     "\nname such features in the line that a crate of kernels begins with, as it is compiled for the host as \
      well:\n    #![cfg_attr(target_arch = \"nvptx64\", no_std, feature(abi_ptx, asm_experimental_arch))]"
-}
-
-/// Why a name selects nothing, with help.
-fn why_unknown(module: &str, list: Option<&str>, names: &[String]) -> String {
-    if let Some(list) = list {
-        return format!("which is one of the list `{list}`, compiled in as a whole: give `{list}`");
-    }
-    if names.is_empty() {
-        return format!("and {module} has no regions, marks or name lists");
-    }
-    let names: Vec<String> = names.iter().map(|name| format!("`{name}`")).collect();
-    format!("which no region, mark or name list of {module} bears; there are {}", names.join(", "))
 }
 
 /// Why PTX cannot be numbered, see [`Ptx::process`](crate::Ptx::process). `Debug` is the text of `Display`.

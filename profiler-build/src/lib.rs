@@ -63,7 +63,6 @@ mod environment;
 mod error;
 mod nested;
 mod process;
-mod selection;
 mod target;
 mod toolchain;
 
@@ -75,7 +74,6 @@ pub use error::{Error, ProcessError};
 
 use crate_info::CrateInfo;
 use nested::{Job, file_error};
-use selection::Annotations;
 use toolchain::{CARGO_VARIABLE, Search, Toolchain};
 
 /// The variable that leaves PTX out.
@@ -93,7 +91,6 @@ pub struct Kernels {
     ptx_version: u32,
     features: Vec<String>,
     profile_enabled: bool,
-    only: Option<Vec<String>>,
     alloc: bool,
     launch_bounds: Vec<(String, LaunchBounds)>,
     out_dir: Option<PathBuf>,
@@ -122,7 +119,6 @@ impl Kernels {
             ptx_version: DEFAULT_PTX_VERSION,
             features: Vec::new(),
             profile_enabled: true,
-            only: None,
             alloc: false,
             launch_bounds: Vec::new(),
             out_dir: None,
@@ -158,34 +154,6 @@ impl Kernels {
     /// the device crate's manifest switches the feature on itself.
     pub fn profile_enabled(mut self, enabled: bool) -> Self {
         self.profile_enabled = enabled;
-        self
-    }
-
-    /// Compiles in only the annotations with one of these names: regions and tokens, device functions with
-    /// `#[profiled]`, marks, signals and waits. The others leave no instruction behind, as with profiling off, so
-    /// that only the chosen ones cost time. Kernels stay, and so does [`profile_anchor!`], which has no name;
-    /// without any name, only they record.
-    ///
-    /// Called again, it adds to the names. Annotations of one name are selected together, wherever they stand. A
-    /// name list is selected as a whole, by its own name (`TASK`), as the name of its region is chosen at run
-    /// time; a name in it is an error, and so is an unknown name. [`Ptx::regions`] and [`Ptx::marks`] list the
-    /// known ones.
-    ///
-    /// The sites of the others stay in the site table, without records. Calls by hand with [`site!`] are selected
-    /// by the site's name, too, except for choosing the lane (`elected` takes a vote). On the emulator every
-    /// annotation records.
-    ///
-    /// ```no_run
-    /// # fn main() -> Result<(), profiler_build::Error> {
-    /// profiler_build::Kernels::new("kernels").only(["wait", "store"]).build_or_warn()?;
-    /// # Ok(())
-    /// # }
-    /// ```
-    ///
-    /// [`profile_anchor!`]: https://docs.rs/profiler-device/latest/profiler_device/macro.profile_anchor.html
-    /// [`site!`]: https://docs.rs/profiler-device/latest/profiler_device/macro.site.html
-    pub fn only(mut self, names: impl IntoIterator<Item = impl Into<String>>) -> Self {
-        self.only.get_or_insert_default().extend(names.into_iter().map(Into::into));
         self
     }
 
@@ -294,20 +262,8 @@ impl Kernels {
         self.tell_cargo(&(watched + &rerun_if_changed(&toolchain.rustc)))?;
         let out_dir = self.output_folder()?;
         let mut features = self.features.clone();
-        let runtime = info.device_dependency.as_ref().filter(|_| self.profile_enabled);
-        if let Some(dependency) = runtime {
+        if let Some(dependency) = info.device_dependency.as_ref().filter(|_| self.profile_enabled) {
             features.push(format!("{dependency}/enabled"));
-        }
-        if self.only.is_some() {
-            let Some(dependency) = runtime else {
-                let reason = if self.profile_enabled {
-                    "the crate does not depend on profiler-device itself; add it to its dependencies"
-                } else {
-                    "Kernels::profile_enabled is false; leave out one of the two"
-                };
-                return Err(Error::NothingToSelect { folder, reason });
-            };
-            features.push(format!("{dependency}/only"));
         }
         let outcome = Job {
             folder: &folder,
@@ -317,16 +273,12 @@ impl Kernels {
             flags: &flags,
             alloc: self.alloc,
             features,
-            only: self.only.as_deref().map(selection::encode),
             target_root: &self.target_root(&out_dir),
             assembly: &out_dir.join(format!("{name}.unprocessed.ptx")),
         }
         .run()?;
         let processed = process::process(&outcome.text, &self.launch_bounds)
             .map_err(|source| Error::Process { name: name.clone(), source })?;
-        if let Some(only) = &self.only {
-            processed.annotations.check(only, &name)?;
-        }
         let text = process::raise_version(processed.text, self.ptx_version);
         let path = self.write(&name, &text)?;
         let mut directives: String =
@@ -339,9 +291,8 @@ impl Kernels {
         }
         directives += &path_variable(&name, &path);
         self.tell_cargo(&directives)?;
-        let Annotations { regions, marks, .. } = processed.annotations;
         let launch_bounds = processed.launch_bounds;
-        Ok(Ptx { path, name, sites: processed.sites, regions, marks, launch_bounds })
+        Ok(Ptx { path, name, sites: processed.sites, launch_bounds })
     }
 
     fn watch_toolchain(&self, search: &Search) -> Result<(), Error> {
@@ -412,11 +363,6 @@ pub struct Ptx {
     pub name: String,
     /// The number of sites in the module.
     pub sites: usize,
-    /// The names of its regions and name lists, each once, in the order of the source, for
-    /// [`Kernels::only`].
-    pub regions: Vec<String>,
-    /// The names of its marks, signals and waits, likewise.
-    pub marks: Vec<String>,
     /// The entry symbols of kernels with launch bounds by `#[profiled]`, and the bounds, in the order of the
     /// source. There are none if [`Kernels::profile_enabled`] is off; use [`Kernels::launch_bounds`] then.
     pub launch_bounds: Vec<(String, LaunchBounds)>,

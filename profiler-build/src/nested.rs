@@ -5,7 +5,6 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::SystemTime;
 
-use profiler_wire::selection;
 use profiler_wire::site::fnv1a;
 
 use crate::build_cache::BuildCache;
@@ -31,8 +30,6 @@ pub(crate) struct Job<'a> {
     pub(crate) alloc: bool,
     /// Features of the device crate.
     pub(crate) features: Vec<String>,
-    /// The list of annotations that are compiled in; `None` for all.
-    pub(crate) only: Option<String>,
     /// The folder in which the shared target folders lie.
     pub(crate) target_root: &'a Path,
     /// The file for the PTX text.
@@ -76,11 +73,10 @@ impl Job<'_> {
         let updated = rustc.metadata().and_then(|file| file.modified());
         format!(
             "{}\n{version}\n{cargo:?}\n{rustc:?}\n{updated:?}\n{build_core}\n{flags:?}\n{PROFILE:?}\n{:?}\n\
-             {:?}\n{:?}\n{:?}\n{:?}\n",
+             {:?}\n{:?}\n{:?}\n",
             env!("CARGO_PKG_VERSION"),
             self.folder,
             self.features,
-            self.only,
             self.alloc,
             self.info.packages,
         )
@@ -137,12 +133,7 @@ impl Job<'_> {
     /// Shared by all device crates with the same compiler and flags, so that `core` is compiled
     /// once; apart from the outer build's folder, which the outer cargo keeps locked.
     fn target_dir(&self) -> PathBuf {
-        let mut key = format!("{}\n{}", self.toolchain.version, self.flags.join("\n"));
-        // Of crates from a registry cargo does not watch which variables they read.
-        if let Some(only) = self.only.as_ref().filter(|_| self.info.has_fixed_annotations) {
-            key.push('\n');
-            key.push_str(only);
-        }
+        let key = format!("{}\n{}", self.toolchain.version, self.flags.join("\n"));
         let key = fnv1a(key.as_bytes()) as u32;
         self.target_root.join("nvptx").join(format!("{}-{key:08x}", self.target))
     }
@@ -151,10 +142,7 @@ impl Job<'_> {
         let mut command = Command::new(&self.toolchain.cargo);
         let jobs = std::env::var_os("NUM_JOBS");
         environment::of_device_crates(&mut command, &self.toolchain.rustc, self.flags);
-        command.current_dir(self.folder).env_remove(selection::VARIABLE);
-        if let Some(only) = &self.only {
-            command.env(selection::VARIABLE, only);
-        }
+        command.current_dir(self.folder);
         if let Some(jobs) = jobs {
             command.env("CARGO_BUILD_JOBS", jobs);
         }
@@ -227,13 +215,13 @@ fn is_dep_info(path: &Path, libraries: &[String]) -> bool {
 }
 
 /// The variables in rustc's dep-info: `# env-dep:NAME=VALUE`, without a value where it was not set. Of
-/// what the nested build is not given, or is given by this crate, the user's own setting has no effect.
+/// what the nested build is not given, the user's own setting has no effect.
 fn variables(dep_info: &str) -> impl Iterator<Item = &str> {
     dep_info
         .lines()
         .filter_map(|line| line.strip_prefix("# env-dep:"))
         .map(|variable| variable.split_once('=').map_or(variable, |(name, _)| name))
-        .filter(|&name| name != selection::VARIABLE && !environment::is_of_the_outer_build(name))
+        .filter(|&name| !environment::is_of_the_outer_build(name))
 }
 
 #[cfg(test)]

@@ -17,7 +17,6 @@ use profiler_wire::{WIRE_VERSION, symbol};
 
 use crate::LaunchBounds;
 use crate::error::ProcessError;
-use crate::selection::Annotations;
 use profiler_ptx::syntax::Module;
 use statics::Static;
 
@@ -25,7 +24,6 @@ use statics::Static;
 pub(crate) struct Processed {
     pub(crate) text: String,
     pub(crate) sites: usize,
-    pub(crate) annotations: Annotations,
     pub(crate) launch_bounds: Vec<(String, LaunchBounds)>,
     /// Warnings for its author, one line each.
     pub(crate) warnings: Vec<String>,
@@ -90,12 +88,10 @@ pub(crate) fn process(
     apply(text, edits, &mut out);
     let mut in_order: Vec<&Site<'_>> = sites.values().collect();
     in_order.sort_by_key(|site| site.id);
-    let in_order: Vec<&SiteEntry<'_>> = in_order.iter().map(|site| &site.entry).collect();
     Ok(Processed {
         text: out,
         sites: sites.len(),
-        launch_bounds: in_order.iter().filter_map(|entry| bounds_of_entry(entry)).collect(),
-        annotations: Annotations::of(&in_order),
+        launch_bounds: in_order.iter().filter_map(|site| bounds_of_entry(&site.entry)).collect(),
         warnings: warnings(&module, &marked),
     })
 }
