@@ -36,10 +36,10 @@ impl CrateInfo {
         folder: &Path,
         compiler: Option<(&Toolchain, &[String])>,
     ) -> Result<Self, Error> {
-        let bad = |reason: String| Error::NotADeviceCrate { folder: folder.to_owned(), reason };
+        let bad = |reason: &str| Error::not_a_device_crate(folder, reason);
         let manifest = folder.join("Cargo.toml");
         if !manifest.is_file() {
-            return Err(bad("it has no Cargo.toml".to_owned()));
+            return Err(bad("it has no Cargo.toml"));
         }
         let metadata = metadata(folder, &manifest, compiler)?;
         let packages: HashMap<&str, &Value> = array(&metadata["packages"])
@@ -50,10 +50,10 @@ impl CrateInfo {
         let Some((&id, package)) = packages.iter().find(|(_, package)| {
             package["manifest_path"].as_str().is_some_and(|path| canonical(Path::new(path)) == own)
         }) else {
-            return Err(bad("cargo does not list it as a package".to_owned()));
+            return Err(bad("cargo does not list it as a package"));
         };
         let library = first_library(package, |kind| matches!(kind, "lib" | "rlib" | "cdylib"))
-            .ok_or_else(|| bad("it has no library".to_owned()))?;
+            .ok_or_else(|| bad("it has no library"))?;
         let device_dependency = dependency_on_device(package).and_then(|dependency| {
             dependency["rename"].as_str().or(dependency["name"].as_str()).map(str::to_owned)
         });
@@ -134,18 +134,17 @@ fn metadata(
         Some(_) => command.args(["--filter-platform", TRIPLE]),
         None => command.arg("--no-deps"),
     };
-    let output = command
-        .output()
-        .map_err(|source| Error::Run { program: PathBuf::from(command.get_program()), source })?;
-    let bad = |reason: String| Error::NotADeviceCrate { folder: folder.to_owned(), reason };
+    let output =
+        command.output().map_err(|source| Error::run(Path::new(command.get_program()), &source))?;
+    let bad = |reason: &str| Error::not_a_device_crate(folder, reason);
     if !output.status.success() {
-        return Err(bad(format!(
+        return Err(bad(&format!(
             "cargo says\n{}\n",
             String::from_utf8_lossy(&output.stderr).trim_end()
         )));
     }
     serde_json::from_slice(&output.stdout)
-        .map_err(|source| bad(format!("cargo metadata cannot be read ({source})")))
+        .map_err(|source| bad(&format!("cargo metadata cannot be read ({source})")))
 }
 
 /// The package `root` and those that it depends on, as far as dependencies are resolved.

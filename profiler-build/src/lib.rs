@@ -70,10 +70,10 @@ use std::fmt::Write as _;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
-pub use error::{Error, ProcessError};
+pub use error::Error;
 
 use crate_info::CrateInfo;
-use nested::{Job, file_error};
+use nested::Job;
 use toolchain::{CARGO_VARIABLE, Search, Toolchain};
 
 /// The variable that leaves PTX out.
@@ -235,7 +235,8 @@ impl Kernels {
         self.watch_toolchain(search)?;
         match search.find() {
             Ok(toolchain) => self.build_with(&toolchain).map(Some),
-            Err(Error::NoCompiler { command, .. }) => {
+            Err(error) => {
+                let Some(command) = error.install_command() else { return Err(error) };
                 let (name, path) = self.leave_out()?;
                 let mut directives = format!(
                     "cargo::warning=no compiler for nvptx64, so {name} runs on the emulator only; \
@@ -247,7 +248,6 @@ impl Kernels {
                 self.tell_cargo(&(directives + &path))?;
                 Ok(None)
             }
-            Err(other) => Err(other),
         }
     }
 
@@ -277,8 +277,9 @@ impl Kernels {
             assembly: &out_dir.join(format!("{name}.unprocessed.ptx")),
         }
         .run()?;
-        let processed = process::process(&outcome.text, &self.launch_bounds)
-            .map_err(|source| Error::Process { name: name.clone(), source })?;
+        let processed = process::process(&outcome.text, &self.launch_bounds).map_err(|error| {
+            Error::new(format!("the PTX of {name} cannot be processed: {error}"))
+        })?;
         let text = process::raise_version(processed.text, self.ptx_version);
         let path = self.write(&name, &text)?;
         let mut directives: String =
@@ -316,9 +317,10 @@ impl Kernels {
             Some(folder) => folder.clone(),
             None => variable("OUT_DIR")?,
         };
-        std::fs::create_dir_all(&folder).map_err(|source| file_error("create", &folder, source))?;
+        std::fs::create_dir_all(&folder)
+            .map_err(|source| Error::file("create", &folder, &source))?;
         // The compiler runs in another folder.
-        folder.canonicalize().map_err(|source| file_error("read", &folder, source))
+        folder.canonicalize().map_err(|source| Error::file("read", &folder, &source))
     }
 
     /// Cargo's target folder: the nearest one above OUT_DIR that bears cargo's tag.
@@ -338,7 +340,7 @@ impl Kernels {
 
     fn write(&self, name: &str, text: &str) -> Result<PathBuf, Error> {
         let path = self.output_folder()?.join(format!("{name}.ptx"));
-        std::fs::write(&path, text).map_err(|source| file_error("write", &path, source))?;
+        std::fs::write(&path, text).map_err(|source| Error::file("write", &path, &source))?;
         Ok(path)
     }
 
@@ -349,7 +351,7 @@ impl Kernels {
         }
         std::io::stdout()
             .write_all(directives.as_bytes())
-            .map_err(|source| file_error("write", Path::new("standard output"), source))
+            .map_err(|source| Error::file("write", Path::new("standard output"), &source))
     }
 }
 
@@ -386,8 +388,8 @@ impl Ptx {
     ///
     /// # Errors
     ///
-    /// See [`ProcessError`]: each names the site, the kernel or the line.
-    pub fn process(text: &str) -> Result<String, ProcessError> {
+    /// PTX that cannot be numbered: the message names the site, the kernel or the line.
+    pub fn process(text: &str) -> Result<String, Error> {
         process::process(text, &[]).map(|processed| processed.text)
     }
 }
@@ -397,13 +399,18 @@ impl Ptx {
 ///
 /// # Errors
 ///
-/// [`Error::NoCompiler`] or [`Error::NamedCompiler`].
+/// No compiler, or PROFILER_NVPTX_CARGO names one that cannot be used.
 pub fn compiler_version() -> Result<String, Error> {
     Search::from_environment().find().map(|toolchain| toolchain.version)
 }
 
-fn variable(name: &'static str) -> Result<PathBuf, Error> {
-    std::env::var_os(name).map(PathBuf::from).ok_or(Error::NotABuildScript { variable: name })
+fn variable(name: &str) -> Result<PathBuf, Error> {
+    std::env::var_os(name).map(PathBuf::from).ok_or_else(|| {
+        Error::new(format!(
+            "the environment variable {name} is not set; call Kernels::build from a build script, \
+             or give Kernels::out_dir and an absolute folder"
+        ))
+    })
 }
 
 fn rerun_if_changed(path: &Path) -> String {
@@ -421,7 +428,7 @@ fn path_variable(name: &str, path: &Path) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{Error, Kernels, Path, Search};
+    use super::{Kernels, Path, Search};
 
     fn device_crate() -> tempfile::TempDir {
         let folder = tempfile::tempdir().expect("a folder");
@@ -448,8 +455,8 @@ mod tests {
         let other = kernels.name("other");
         other.build_or_warn_with(&nothing).expect("goes on");
         assert!(out.join("other.ptx").is_file());
-        let refused = other.target("90").build_or_warn_with(&nothing);
-        assert!(matches!(refused, Err(Error::Target { .. })));
+        let refused = other.target("90").build_or_warn_with(&nothing).expect_err("no target");
+        assert!(refused.to_string().starts_with("Kernels::target is \"90\""), "{refused}");
     }
 
     #[test]
@@ -457,10 +464,7 @@ mod tests {
         let folder = tempfile::tempdir().expect("a folder");
         let nothing = no_toolchain(folder.path());
         let kernels = Kernels::new(folder.path()).out_dir(folder.path().join("out"));
-        let Err(Error::NotADeviceCrate { reason, .. }) = kernels.build_or_warn_with(&nothing)
-        else {
-            panic!("there is no manifest")
-        };
-        assert_eq!(reason, "it has no Cargo.toml");
+        let refused = kernels.build_or_warn_with(&nothing).expect_err("there is no manifest");
+        assert!(refused.to_string().contains("is not a device crate: it has no Cargo.toml;"));
     }
 }

@@ -56,7 +56,7 @@ impl Job<'_> {
         let kept = BuildCache::new(&target_dir.join("kept"), self.key(), &self.info.sources);
         if let Some(outcome) = kept.read() {
             std::fs::write(self.assembly, &outcome.text)
-                .map_err(|source| file_error("write", self.assembly, source))?;
+                .map_err(|source| Error::file("write", self.assembly, &source))?;
             return Ok(outcome);
         }
         let begun = SystemTime::now();
@@ -92,20 +92,19 @@ impl Job<'_> {
         // A file of an earlier build must not pass for the result of this one.
         match std::fs::remove_file(self.assembly) {
             Err(source) if source.kind() != std::io::ErrorKind::NotFound => {
-                return Err(file_error("write", self.assembly, source));
+                return Err(Error::file("write", self.assembly, &source));
             }
             _ => {}
         }
         let mut command = self.command(target_dir);
-        let output = command
-            .output()
-            .map_err(|source| Error::Run { program: self.toolchain.cargo.clone(), source })?;
+        let output =
+            command.output().map_err(|source| Error::run(&self.toolchain.cargo, &source))?;
         let said = String::from_utf8_lossy(&output.stderr).trim_end().to_owned();
         if !output.status.success() || !self.assembly.is_file() {
-            return Err(Error::Compile { folder: self.folder.to_owned(), output: said });
+            return Err(Error::compile(self.folder, &said));
         }
         let text = std::fs::read_to_string(self.assembly)
-            .map_err(|source| file_error("read", self.assembly, source))?;
+            .map_err(|source| Error::file("read", self.assembly, &source))?;
         let dep_info =
             target_dir.join(TRIPLE).join("release").join(format!("{}.d", self.info.library));
         let sources = std::fs::read_to_string(dep_info).map(|text| dependencies(&text));
@@ -177,10 +176,6 @@ pub(crate) fn flags(target: &str) -> Result<Vec<String>, Error> {
         flags.push("--cfg=profiler_cluster".to_owned());
     }
     Ok(flags)
-}
-
-pub(crate) fn file_error(action: &'static str, path: &Path, source: std::io::Error) -> Error {
-    Error::File { action, path: path.to_owned(), source }
 }
 
 /// The files in cargo's dep-info: `target: file file`, with spaces in names after backslashes.

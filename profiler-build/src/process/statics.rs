@@ -10,7 +10,7 @@ use profiler_wire::site::{
 };
 use profiler_wire::symbol;
 
-use crate::error::ProcessError;
+use crate::error::Error;
 
 /// Zeros that the compiler may have left out at the end of a site entry: a few empty strings. A text
 /// must not be able to ask for any amount of memory.
@@ -30,9 +30,13 @@ pub(super) struct Static {
 
 impl Static {
     /// The site entry.
-    pub(super) fn entry(&self) -> Result<SiteEntry<'_>, ProcessError> {
-        SiteEntry::parse(&self.bytes)
-            .map_err(|source| ProcessError::BadSite { symbol: self.symbol.clone(), source })
+    pub(super) fn entry(&self) -> Result<SiteEntry<'_>, Error> {
+        SiteEntry::parse(&self.bytes).map_err(|source| {
+            Error::new(format!(
+                "the static {}: {source}; build the device crate with this version of the profiler",
+                self.symbol
+            ))
+        })
     }
 
     /// The values with the id written into them.
@@ -45,7 +49,7 @@ impl Static {
     }
 
     /// Checks the entry's own key, id and number of names.
-    fn check(self) -> Result<Self, ProcessError> {
+    fn check(self) -> Result<Self, Error> {
         let entry = self.entry()?;
         let mut unkeyed = self.bytes.clone();
         unkeyed[KEY_OFFSET..KEY_OFFSET + 8].fill(0);
@@ -60,12 +64,19 @@ impl Static {
         } else {
             return Ok(self);
         };
-        Err(ProcessError::DamagedSite { symbol: self.symbol, reason })
+        Err(damaged(&self.symbol, reason))
     }
 }
 
+/// The error of an entry whose bytes do not agree with themselves.
+fn damaged(symbol: &str, reason: &str) -> Error {
+    Error::new(format!(
+        "the site entry in the static {symbol} is damaged: {reason}; rebuild the device crate"
+    ))
+}
+
 /// All site entries of the module, in the order of the text.
-pub(super) fn find(text: &str) -> Result<Vec<Static>, ProcessError> {
+pub(super) fn find(text: &str) -> Result<Vec<Static>, Error> {
     let mut statics = Vec::new();
     let mut resume = 0;
     for (at, fragment) in text.match_indices(symbol::SITE_STATIC) {
@@ -79,7 +90,7 @@ pub(super) fn find(text: &str) -> Result<Vec<Static>, ProcessError> {
         let end = text[after..].find(|c| !is_symbol(c)).map_or(text.len(), |length| after + length);
         resume = end;
         let symbol = &text[start..end];
-        let damaged = |reason| ProcessError::DamagedSite { symbol: symbol.to_owned(), reason };
+        let damaged = |reason| damaged(symbol, reason);
         if !text[..start].trim_end().ends_with(".b8") {
             continue;
         }
