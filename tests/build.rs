@@ -71,9 +71,6 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     compiles &= compile(&kernels, "intrinsics_sm_90", true)?;
     let hosted = module("annotated").feature("hosted");
     compiles &= compile(&hosted, "annotated_hosted_off", false)?;
-    for (name, kernels) in selected() {
-        compiles &= compile(&kernels, name, true)?;
-    }
     if !compiles {
         println!("cargo::rustc-cfg=no_nvptx_compiler");
     }
@@ -83,15 +80,6 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
 /// One module of `kernels`.
 fn module(name: &str) -> Kernels {
     Kernels::new("kernels").feature(name)
-}
-
-/// The kernel of `selected`: with all annotations, with some of them compiled in, and with only those
-/// in its source.
-fn selected() -> [(&'static str, Kernels); 3] {
-    let kernels = module("selected");
-    let only = kernels.clone().only(["wait"]).only(["TASK"]);
-    let alone = kernels.clone().feature("alone");
-    [("selected_all", kernels), ("selected", only), ("selected_alone", alone)]
 }
 
 /// Whether there is a compiler. (That there is one where tools are required, a test of `ptx.rs` asks: did this

@@ -20,8 +20,6 @@ pub(crate) struct CrateInfo {
     pub(crate) library: String,
     /// The name by which it knows profiler-device, if it depends on it.
     pub(crate) device_dependency: Option<String>,
-    /// Whether a crate may have annotations that cargo does not watch.
-    pub(crate) has_fixed_annotations: bool,
     /// Manifests and source folders of the crate and of all crates that it takes by path, and the
     /// configuration of cargo for them.
     pub(crate) sources: Vec<PathBuf>,
@@ -38,10 +36,10 @@ impl CrateInfo {
         folder: &Path,
         compiler: Option<(&Toolchain, &[String])>,
     ) -> Result<Self, Error> {
-        let bad = |reason: String| Error::NotADeviceCrate { folder: folder.to_owned(), reason };
+        let bad = |reason: &str| Error::not_a_device_crate(folder, reason);
         let manifest = folder.join("Cargo.toml");
         if !manifest.is_file() {
-            return Err(bad("it has no Cargo.toml".to_owned()));
+            return Err(bad("it has no Cargo.toml"));
         }
         let metadata = metadata(folder, &manifest, compiler)?;
         let packages: HashMap<&str, &Value> = array(&metadata["packages"])
@@ -52,10 +50,10 @@ impl CrateInfo {
         let Some((&id, package)) = packages.iter().find(|(_, package)| {
             package["manifest_path"].as_str().is_some_and(|path| canonical(Path::new(path)) == own)
         }) else {
-            return Err(bad("cargo does not list it as a package".to_owned()));
+            return Err(bad("cargo does not list it as a package"));
         };
         let library = first_library(package, |kind| matches!(kind, "lib" | "rlib" | "cdylib"))
-            .ok_or_else(|| bad("it has no library".to_owned()))?;
+            .ok_or_else(|| bad("it has no library"))?;
         let device_dependency = dependency_on_device(package).and_then(|dependency| {
             dependency["rename"].as_str().or(dependency["name"].as_str()).map(str::to_owned)
         });
@@ -65,7 +63,6 @@ impl CrateInfo {
         Ok(Self {
             library,
             device_dependency,
-            has_fixed_annotations: used.iter().any(|package| has_fixed_annotations(package)),
             sources,
             libraries: taken_by_path(&used)
                 .filter_map(|package| first_library(package, is_library))
@@ -112,12 +109,6 @@ fn dependency_on_device(package: &Value) -> Option<&Value> {
         .find(|dependency| dependency["name"] == DEVICE_CRATE)
 }
 
-/// Whether a package may have annotations and is not watched by cargo: it comes from a registry or a
-/// repository.
-fn has_fixed_annotations(package: &Value) -> bool {
-    !package["source"].is_null() && dependency_on_device(package).is_some()
-}
-
 /// Runs `cargo metadata`.
 fn metadata(
     folder: &Path,
@@ -143,18 +134,17 @@ fn metadata(
         Some(_) => command.args(["--filter-platform", TRIPLE]),
         None => command.arg("--no-deps"),
     };
-    let output = command
-        .output()
-        .map_err(|source| Error::Run { program: PathBuf::from(command.get_program()), source })?;
-    let bad = |reason: String| Error::NotADeviceCrate { folder: folder.to_owned(), reason };
+    let output =
+        command.output().map_err(|source| Error::run(Path::new(command.get_program()), &source))?;
+    let bad = |reason: &str| Error::not_a_device_crate(folder, reason);
     if !output.status.success() {
-        return Err(bad(format!(
+        return Err(bad(&format!(
             "cargo says\n{}\n",
             String::from_utf8_lossy(&output.stderr).trim_end()
         )));
     }
     serde_json::from_slice(&output.stdout)
-        .map_err(|source| bad(format!("cargo metadata cannot be read ({source})")))
+        .map_err(|source| bad(&format!("cargo metadata cannot be read ({source})")))
 }
 
 /// The package `root` and those that it depends on, as far as dependencies are resolved.
@@ -207,32 +197,4 @@ fn sources(metadata: &Value, used: &[&Value]) -> Vec<PathBuf> {
 /// The elements of an array; none of anything else.
 fn array(value: &Value) -> impl Iterator<Item = &Value> {
     value.as_array().into_iter().flatten()
-}
-
-#[cfg(test)]
-mod tests {
-    use std::collections::HashMap;
-
-    use serde_json::json;
-
-    use super::{has_fixed_annotations, used_by};
-
-    #[test]
-    fn annotations_are_looked_for_in_what_the_device_crate_uses() {
-        let package = |source: Option<&str>, dependency: &str| json!({ "source": source, "dependencies": [{ "name": dependency, "kind": null }] });
-        let list = [
-            ("kernels", package(None, "profiler-device")),
-            ("plain", package(Some("registry"), "libm")),
-            ("annotated", package(Some("registry"), "profiler-device")),
-        ];
-        let packages: HashMap<&str, _> = list.iter().map(|(id, package)| (*id, package)).collect();
-        let found = |used: &[&str]| {
-            let metadata =
-                json!({ "resolve": { "nodes": [{ "id": "kernels", "dependencies": used }] } });
-            let packages = used_by("kernels", &metadata, &packages);
-            (packages.len(), packages.into_iter().any(has_fixed_annotations))
-        };
-        assert_eq!(found(&["plain"]), (2, false));
-        assert_eq!(found(&["plain", "annotated", "unknown"]), (3, true));
-    }
 }

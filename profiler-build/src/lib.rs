@@ -63,7 +63,6 @@ mod environment;
 mod error;
 mod nested;
 mod process;
-mod selection;
 mod target;
 mod toolchain;
 
@@ -71,11 +70,10 @@ use std::fmt::Write as _;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
-pub use error::{Error, ProcessError};
+pub use error::Error;
 
 use crate_info::CrateInfo;
-use nested::{Job, file_error};
-use selection::Annotations;
+use nested::Job;
 use toolchain::{CARGO_VARIABLE, Search, Toolchain};
 
 /// The variable that leaves PTX out.
@@ -93,7 +91,6 @@ pub struct Kernels {
     ptx_version: u32,
     features: Vec<String>,
     profile_enabled: bool,
-    only: Option<Vec<String>>,
     alloc: bool,
     launch_bounds: Vec<(String, LaunchBounds)>,
     out_dir: Option<PathBuf>,
@@ -122,7 +119,6 @@ impl Kernels {
             ptx_version: DEFAULT_PTX_VERSION,
             features: Vec::new(),
             profile_enabled: true,
-            only: None,
             alloc: false,
             launch_bounds: Vec::new(),
             out_dir: None,
@@ -158,34 +154,6 @@ impl Kernels {
     /// the device crate's manifest switches the feature on itself.
     pub fn profile_enabled(mut self, enabled: bool) -> Self {
         self.profile_enabled = enabled;
-        self
-    }
-
-    /// Compiles in only the annotations with one of these names: regions and tokens, device functions with
-    /// `#[profiled]`, marks, signals and waits. The others leave no instruction behind, as with profiling off, so
-    /// that only the chosen ones cost time. Kernels stay, and so does [`profile_anchor!`], which has no name;
-    /// without any name, only they record.
-    ///
-    /// Called again, it adds to the names. Annotations of one name are selected together, wherever they stand. A
-    /// name list is selected as a whole, by its own name (`TASK`), as the name of its region is chosen at run
-    /// time; a name in it is an error, and so is an unknown name. [`Ptx::regions`] and [`Ptx::marks`] list the
-    /// known ones.
-    ///
-    /// The sites of the others stay in the site table, without records. Calls by hand with [`site!`] are selected
-    /// by the site's name, too, except for choosing the lane (`elected` takes a vote). On the emulator every
-    /// annotation records.
-    ///
-    /// ```no_run
-    /// # fn main() -> Result<(), profiler_build::Error> {
-    /// profiler_build::Kernels::new("kernels").only(["wait", "store"]).build_or_warn()?;
-    /// # Ok(())
-    /// # }
-    /// ```
-    ///
-    /// [`profile_anchor!`]: https://docs.rs/profiler-device/latest/profiler_device/macro.profile_anchor.html
-    /// [`site!`]: https://docs.rs/profiler-device/latest/profiler_device/macro.site.html
-    pub fn only(mut self, names: impl IntoIterator<Item = impl Into<String>>) -> Self {
-        self.only.get_or_insert_default().extend(names.into_iter().map(Into::into));
         self
     }
 
@@ -267,7 +235,8 @@ impl Kernels {
         self.watch_toolchain(search)?;
         match search.find() {
             Ok(toolchain) => self.build_with(&toolchain).map(Some),
-            Err(Error::NoCompiler { command, .. }) => {
+            Err(error) => {
+                let Some(command) = error.install_command() else { return Err(error) };
                 let (name, path) = self.leave_out()?;
                 let mut directives = format!(
                     "cargo::warning=no compiler for nvptx64, so {name} runs on the emulator only; \
@@ -279,7 +248,6 @@ impl Kernels {
                 self.tell_cargo(&(directives + &path))?;
                 Ok(None)
             }
-            Err(other) => Err(other),
         }
     }
 
@@ -294,20 +262,8 @@ impl Kernels {
         self.tell_cargo(&(watched + &rerun_if_changed(&toolchain.rustc)))?;
         let out_dir = self.output_folder()?;
         let mut features = self.features.clone();
-        let runtime = info.device_dependency.as_ref().filter(|_| self.profile_enabled);
-        if let Some(dependency) = runtime {
+        if let Some(dependency) = info.device_dependency.as_ref().filter(|_| self.profile_enabled) {
             features.push(format!("{dependency}/enabled"));
-        }
-        if self.only.is_some() {
-            let Some(dependency) = runtime else {
-                let reason = if self.profile_enabled {
-                    "the crate does not depend on profiler-device itself; add it to its dependencies"
-                } else {
-                    "Kernels::profile_enabled is false; leave out one of the two"
-                };
-                return Err(Error::NothingToSelect { folder, reason });
-            };
-            features.push(format!("{dependency}/only"));
         }
         let outcome = Job {
             folder: &folder,
@@ -317,16 +273,13 @@ impl Kernels {
             flags: &flags,
             alloc: self.alloc,
             features,
-            only: self.only.as_deref().map(selection::encode),
             target_root: &self.target_root(&out_dir),
             assembly: &out_dir.join(format!("{name}.unprocessed.ptx")),
         }
         .run()?;
-        let processed = process::process(&outcome.text, &self.launch_bounds)
-            .map_err(|source| Error::Process { name: name.clone(), source })?;
-        if let Some(only) = &self.only {
-            processed.annotations.check(only, &name)?;
-        }
+        let processed = process::process(&outcome.text, &self.launch_bounds).map_err(|error| {
+            Error::new(format!("the PTX of {name} cannot be processed: {error}"))
+        })?;
         let text = process::raise_version(processed.text, self.ptx_version);
         let path = self.write(&name, &text)?;
         let mut directives: String =
@@ -339,9 +292,8 @@ impl Kernels {
         }
         directives += &path_variable(&name, &path);
         self.tell_cargo(&directives)?;
-        let Annotations { regions, marks, .. } = processed.annotations;
         let launch_bounds = processed.launch_bounds;
-        Ok(Ptx { path, name, sites: processed.sites, regions, marks, launch_bounds })
+        Ok(Ptx { path, name, sites: processed.sites, launch_bounds })
     }
 
     fn watch_toolchain(&self, search: &Search) -> Result<(), Error> {
@@ -365,9 +317,10 @@ impl Kernels {
             Some(folder) => folder.clone(),
             None => variable("OUT_DIR")?,
         };
-        std::fs::create_dir_all(&folder).map_err(|source| file_error("create", &folder, source))?;
+        std::fs::create_dir_all(&folder)
+            .map_err(|source| Error::file("create", &folder, &source))?;
         // The compiler runs in another folder.
-        folder.canonicalize().map_err(|source| file_error("read", &folder, source))
+        folder.canonicalize().map_err(|source| Error::file("read", &folder, &source))
     }
 
     /// Cargo's target folder: the nearest one above OUT_DIR that bears cargo's tag.
@@ -387,7 +340,7 @@ impl Kernels {
 
     fn write(&self, name: &str, text: &str) -> Result<PathBuf, Error> {
         let path = self.output_folder()?.join(format!("{name}.ptx"));
-        std::fs::write(&path, text).map_err(|source| file_error("write", &path, source))?;
+        std::fs::write(&path, text).map_err(|source| Error::file("write", &path, &source))?;
         Ok(path)
     }
 
@@ -398,7 +351,7 @@ impl Kernels {
         }
         std::io::stdout()
             .write_all(directives.as_bytes())
-            .map_err(|source| file_error("write", Path::new("standard output"), source))
+            .map_err(|source| Error::file("write", Path::new("standard output"), &source))
     }
 }
 
@@ -412,11 +365,6 @@ pub struct Ptx {
     pub name: String,
     /// The number of sites in the module.
     pub sites: usize,
-    /// The names of its regions and name lists, each once, in the order of the source, for
-    /// [`Kernels::only`].
-    pub regions: Vec<String>,
-    /// The names of its marks, signals and waits, likewise.
-    pub marks: Vec<String>,
     /// The entry symbols of kernels with launch bounds by `#[profiled]`, and the bounds, in the order of the
     /// source. There are none if [`Kernels::profile_enabled`] is off; use [`Kernels::launch_bounds`] then.
     pub launch_bounds: Vec<(String, LaunchBounds)>,
@@ -440,8 +388,8 @@ impl Ptx {
     ///
     /// # Errors
     ///
-    /// See [`ProcessError`]: each names the site, the kernel or the line.
-    pub fn process(text: &str) -> Result<String, ProcessError> {
+    /// PTX that cannot be numbered: the message names the site, the kernel or the line.
+    pub fn process(text: &str) -> Result<String, Error> {
         process::process(text, &[]).map(|processed| processed.text)
     }
 }
@@ -451,13 +399,18 @@ impl Ptx {
 ///
 /// # Errors
 ///
-/// [`Error::NoCompiler`] or [`Error::NamedCompiler`].
+/// No compiler, or PROFILER_NVPTX_CARGO names one that cannot be used.
 pub fn compiler_version() -> Result<String, Error> {
     Search::from_environment().find().map(|toolchain| toolchain.version)
 }
 
-fn variable(name: &'static str) -> Result<PathBuf, Error> {
-    std::env::var_os(name).map(PathBuf::from).ok_or(Error::NotABuildScript { variable: name })
+fn variable(name: &str) -> Result<PathBuf, Error> {
+    std::env::var_os(name).map(PathBuf::from).ok_or_else(|| {
+        Error::new(format!(
+            "the environment variable {name} is not set; call Kernels::build from a build script, \
+             or give Kernels::out_dir and an absolute folder"
+        ))
+    })
 }
 
 fn rerun_if_changed(path: &Path) -> String {
@@ -475,7 +428,7 @@ fn path_variable(name: &str, path: &Path) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{Error, Kernels, Path, Search};
+    use super::{Kernels, Path, Search};
 
     fn device_crate() -> tempfile::TempDir {
         let folder = tempfile::tempdir().expect("a folder");
@@ -502,8 +455,8 @@ mod tests {
         let other = kernels.name("other");
         other.build_or_warn_with(&nothing).expect("goes on");
         assert!(out.join("other.ptx").is_file());
-        let refused = other.target("90").build_or_warn_with(&nothing);
-        assert!(matches!(refused, Err(Error::Target { .. })));
+        let refused = other.target("90").build_or_warn_with(&nothing).expect_err("no target");
+        assert!(refused.to_string().starts_with("Kernels::target is \"90\""), "{refused}");
     }
 
     #[test]
@@ -511,10 +464,7 @@ mod tests {
         let folder = tempfile::tempdir().expect("a folder");
         let nothing = no_toolchain(folder.path());
         let kernels = Kernels::new(folder.path()).out_dir(folder.path().join("out"));
-        let Err(Error::NotADeviceCrate { reason, .. }) = kernels.build_or_warn_with(&nothing)
-        else {
-            panic!("there is no manifest")
-        };
-        assert_eq!(reason, "it has no Cargo.toml");
+        let refused = kernels.build_or_warn_with(&nothing).expect_err("there is no manifest");
+        assert!(refused.to_string().contains("is not a device crate: it has no Cargo.toml;"));
     }
 }

@@ -5,7 +5,6 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::SystemTime;
 
-use profiler_wire::selection;
 use profiler_wire::site::fnv1a;
 
 use crate::build_cache::BuildCache;
@@ -31,8 +30,6 @@ pub(crate) struct Job<'a> {
     pub(crate) alloc: bool,
     /// Features of the device crate.
     pub(crate) features: Vec<String>,
-    /// The list of annotations that are compiled in; `None` for all.
-    pub(crate) only: Option<String>,
     /// The folder in which the shared target folders lie.
     pub(crate) target_root: &'a Path,
     /// The file for the PTX text.
@@ -59,7 +56,7 @@ impl Job<'_> {
         let kept = BuildCache::new(&target_dir.join("kept"), self.key(), &self.info.sources);
         if let Some(outcome) = kept.read() {
             std::fs::write(self.assembly, &outcome.text)
-                .map_err(|source| file_error("write", self.assembly, source))?;
+                .map_err(|source| Error::file("write", self.assembly, &source))?;
             return Ok(outcome);
         }
         let begun = SystemTime::now();
@@ -76,11 +73,10 @@ impl Job<'_> {
         let updated = rustc.metadata().and_then(|file| file.modified());
         format!(
             "{}\n{version}\n{cargo:?}\n{rustc:?}\n{updated:?}\n{build_core}\n{flags:?}\n{PROFILE:?}\n{:?}\n\
-             {:?}\n{:?}\n{:?}\n{:?}\n",
+             {:?}\n{:?}\n{:?}\n",
             env!("CARGO_PKG_VERSION"),
             self.folder,
             self.features,
-            self.only,
             self.alloc,
             self.info.packages,
         )
@@ -96,20 +92,19 @@ impl Job<'_> {
         // A file of an earlier build must not pass for the result of this one.
         match std::fs::remove_file(self.assembly) {
             Err(source) if source.kind() != std::io::ErrorKind::NotFound => {
-                return Err(file_error("write", self.assembly, source));
+                return Err(Error::file("write", self.assembly, &source));
             }
             _ => {}
         }
         let mut command = self.command(target_dir);
-        let output = command
-            .output()
-            .map_err(|source| Error::Run { program: self.toolchain.cargo.clone(), source })?;
+        let output =
+            command.output().map_err(|source| Error::run(&self.toolchain.cargo, &source))?;
         let said = String::from_utf8_lossy(&output.stderr).trim_end().to_owned();
         if !output.status.success() || !self.assembly.is_file() {
-            return Err(Error::Compile { folder: self.folder.to_owned(), output: said });
+            return Err(Error::compile(self.folder, &said));
         }
         let text = std::fs::read_to_string(self.assembly)
-            .map_err(|source| file_error("read", self.assembly, source))?;
+            .map_err(|source| Error::file("read", self.assembly, &source))?;
         let dep_info =
             target_dir.join(TRIPLE).join("release").join(format!("{}.d", self.info.library));
         let sources = std::fs::read_to_string(dep_info).map(|text| dependencies(&text));
@@ -137,12 +132,7 @@ impl Job<'_> {
     /// Shared by all device crates with the same compiler and flags, so that `core` is compiled
     /// once; apart from the outer build's folder, which the outer cargo keeps locked.
     fn target_dir(&self) -> PathBuf {
-        let mut key = format!("{}\n{}", self.toolchain.version, self.flags.join("\n"));
-        // Of crates from a registry cargo does not watch which variables they read.
-        if let Some(only) = self.only.as_ref().filter(|_| self.info.has_fixed_annotations) {
-            key.push('\n');
-            key.push_str(only);
-        }
+        let key = format!("{}\n{}", self.toolchain.version, self.flags.join("\n"));
         let key = fnv1a(key.as_bytes()) as u32;
         self.target_root.join("nvptx").join(format!("{}-{key:08x}", self.target))
     }
@@ -151,10 +141,7 @@ impl Job<'_> {
         let mut command = Command::new(&self.toolchain.cargo);
         let jobs = std::env::var_os("NUM_JOBS");
         environment::of_device_crates(&mut command, &self.toolchain.rustc, self.flags);
-        command.current_dir(self.folder).env_remove(selection::VARIABLE);
-        if let Some(only) = &self.only {
-            command.env(selection::VARIABLE, only);
-        }
+        command.current_dir(self.folder);
         if let Some(jobs) = jobs {
             command.env("CARGO_BUILD_JOBS", jobs);
         }
@@ -191,10 +178,6 @@ pub(crate) fn flags(target: &str) -> Result<Vec<String>, Error> {
     Ok(flags)
 }
 
-pub(crate) fn file_error(action: &'static str, path: &Path, source: std::io::Error) -> Error {
-    Error::File { action, path: path.to_owned(), source }
-}
-
 /// The files in cargo's dep-info: `target: file file`, with spaces in names after backslashes.
 fn dependencies(dep_info: &str) -> Vec<PathBuf> {
     let mut files = Vec::new();
@@ -227,13 +210,13 @@ fn is_dep_info(path: &Path, libraries: &[String]) -> bool {
 }
 
 /// The variables in rustc's dep-info: `# env-dep:NAME=VALUE`, without a value where it was not set. Of
-/// what the nested build is not given, or is given by this crate, the user's own setting has no effect.
+/// what the nested build is not given, the user's own setting has no effect.
 fn variables(dep_info: &str) -> impl Iterator<Item = &str> {
     dep_info
         .lines()
         .filter_map(|line| line.strip_prefix("# env-dep:"))
         .map(|variable| variable.split_once('=').map_or(variable, |(name, _)| name))
-        .filter(|&name| name != selection::VARIABLE && !environment::is_of_the_outer_build(name))
+        .filter(|&name| !environment::is_of_the_outer_build(name))
 }
 
 #[cfg(test)]

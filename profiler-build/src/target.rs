@@ -9,13 +9,11 @@ const MINIMUM: u32 = 80;
 pub(crate) fn architecture(target: &str) -> Result<u32, Error> {
     let number = target.strip_prefix("sm_").map(|name| name.trim_end_matches(['a', 'f']));
     let digits = number.filter(|name| name.bytes().all(|byte| byte.is_ascii_digit()));
-    digits.and_then(|digits| digits.parse().ok()).filter(|number| *number >= MINIMUM).ok_or_else(
-        || Error::Target {
-            target: target.to_owned(),
-            reason: "give an architecture from \"sm_80\" on, such as \"sm_90\" or \"sm_90a\""
-                .into(),
-        },
-    )
+    let number = digits.and_then(|digits| digits.parse().ok());
+    number.filter(|number| *number >= MINIMUM).ok_or_else(|| {
+        let reason = "give an architecture from \"sm_80\" on, such as \"sm_90\" or \"sm_90a\"";
+        Error::new(format!("Kernels::target is {target:?}: {reason}"))
+    })
 }
 
 /// Fails if the compiler, which prints this list of architectures, does not know the target.
@@ -30,9 +28,9 @@ pub(crate) fn require_known(target: &str, version: &str, printed: &str) -> Resul
     }
     let compiler = version.lines().next().unwrap_or_default();
     let known = known.join(", ");
-    let reason =
-        format!("{compiler} does not know it; give one of {known}, or update the compiler");
-    Err(Error::Target { target: target.to_owned(), reason })
+    Err(Error::new(format!(
+        "Kernels::target is {target:?}: {compiler} does not know it; give one of {known}, or update the compiler"
+    )))
 }
 
 #[cfg(test)]

@@ -69,8 +69,13 @@ impl Search {
     /// (nightly first), then those with the target; the system's.
     pub(crate) fn find(&self) -> Result<Toolchain, Error> {
         if let Some(cargo) = &self.named {
-            return named(cargo)
-                .map_err(|reason| Error::NamedCompiler { path: cargo.clone(), reason });
+            return named(cargo).map_err(|reason| {
+                Error::new(format!(
+                    "PROFILER_NVPTX_CARGO names {}, which cannot be used: {reason}; point it at a cargo whose \
+                     rustc stands beside it and has rust-src, or unset it",
+                    cargo.display()
+                ))
+            });
         }
         let mut rejected = Vec::new();
         for candidate in self.candidates() {
@@ -79,7 +84,7 @@ impl Search {
                 Err(reason) => rejected.push(reason),
             }
         }
-        Err(Error::NoCompiler { command: self.install_command(), rejected })
+        Err(Error::no_compiler(self.install_command(), &rejected))
     }
 
     /// Files that change when a toolchain or a part of one is installed: rustup's hash of each

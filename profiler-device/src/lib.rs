@@ -35,9 +35,6 @@
 //! leave nothing behind: the PTX is that of the kernel without annotations. With the feature and without a
 //! session, a warp reads one word of constant memory and records nothing.
 //!
-//! With the feature `only`, the build compiles in annotations by their names; others leave nothing behind.
-//! `Kernels::only` of profiler-build switches it on.
-//!
 //! # While the kernel runs, and after it failed
 //!
 //! With the feature `host-buffer`, `#[profiled(buffer = host)]` writes the records of a kernel to host memory:
@@ -64,7 +61,6 @@
 pub mod hardware;
 
 mod config;
-mod selection;
 mod site;
 mod value;
 
@@ -109,7 +105,6 @@ pub mod __private {
     pub use crate::calibration::*;
     pub use crate::config::{BufferChoice, Config};
     pub use crate::recorder::{LaneRecorder, Recorder, Region, RegionToken, State};
-    pub use crate::selection::is_selected;
     pub use crate::site::{SiteId, entry, site_id};
     #[cfg(feature = "enabled")]
     pub use crate::slot::claim_slot_for_warp;

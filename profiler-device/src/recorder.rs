@@ -9,20 +9,8 @@ pub use crate::state::State;
 
 use crate::buffer::WriteBudget;
 use crate::hardware;
-use crate::selection::Selected;
 use crate::site::SiteId;
 use crate::value::{Attachment, Payload, Value, Wait};
-
-/// Turns a leader into that of a site: it records nothing if the site is not compiled in. No function, as LLVM
-/// chooses other registers even for one that returns its argument.
-macro_rules! at {
-    ($leader:ident, $site:ident) => {
-        #[cfg(feature = "only")]
-        {
-            $leader.selected = $leader.selected.and($site.selected);
-        }
-    };
-}
 
 /// A thread's handle to its records: what `#[profiled]` puts into a kernel, and what a device
 /// function takes to record into its caller's buffers.
@@ -50,7 +38,6 @@ macro_rules! at {
 #[derive(Clone, Copy)]
 pub struct Recorder<'a> {
     state: &'a State,
-    selected: Selected,
 }
 
 impl<'a> Recorder<'a> {
@@ -59,7 +46,7 @@ impl<'a> Recorder<'a> {
     #[inline(always)]
     #[must_use]
     pub fn new(state: &'a State) -> Self {
-        Self { state, selected: Selected::new(true) }
+        Self { state }
     }
 
     /// A copy of the handle; a method, so that it works through references.
@@ -68,15 +55,6 @@ impl<'a> Recorder<'a> {
     #[must_use]
     pub fn copied(&self) -> Self {
         *self
-    }
-
-    /// The handle for the records of a site; it records nothing if the site is not compiled in.
-    #[cfg(feature = "only")]
-    #[doc(hidden)]
-    #[inline(always)]
-    #[must_use]
-    pub fn at(self, site: SiteId) -> Self {
-        Self { selected: self.selected.and(site.selected), ..self }
     }
 
     /// Whether a session records this warp. False without a session.
@@ -93,12 +71,7 @@ impl<'a> Recorder<'a> {
         if matches!(self.state.config.strategy, Strategy::Elected) {
             return self.leader_elected();
         }
-        LaneRecorder {
-            state: self.state,
-            leads: self.is_enabled(),
-            budget: self.state.leader(),
-            selected: self.selected,
-        }
+        LaneRecorder { state: self.state, leads: self.is_enabled(), budget: self.state.leader() }
     }
 
     /// This thread, if it is lane 0 of warp 0 of its block and the warp records.
@@ -150,17 +123,12 @@ impl<'a> Recorder<'a> {
     /// This thread, if `leads` and its warp records.
     #[inline(always)]
     fn leads_if(self, leads: bool) -> LaneRecorder<'a> {
-        LaneRecorder {
-            state: self.state,
-            leads,
-            budget: self.state.anyone(),
-            selected: self.selected,
-        }
+        LaneRecorder { state: self.state, leads, budget: self.state.anyone() }
     }
 
     #[inline(always)]
     fn is_enabled(self) -> bool {
-        self.state.config.enabled && self.selected.get()
+        self.state.config.enabled
     }
 }
 
@@ -178,13 +146,8 @@ pub struct LaneRecorder<'a> {
     leads: bool,
     /// The budget of the state.
     budget: WriteBudget,
-    selected: Selected,
 }
 
-#[cfg_attr(
-    not(feature = "only"),
-    allow(unused_mut, reason = "of a leader nothing changes where all sites are compiled in")
-)]
 impl<'a> LaneRecorder<'a> {
     /// Whether the thread records.
     #[inline(always)]
@@ -195,7 +158,7 @@ impl<'a> LaneRecorder<'a> {
 
     #[inline(always)]
     fn is_enabled(self) -> bool {
-        self.state.config.enabled && self.selected.get()
+        self.state.config.enabled
     }
 
     /// Whether it leads, and what it may do then.
@@ -232,8 +195,7 @@ impl<'a> LaneRecorder<'a> {
     /// `payload` is `()`, or a [`Payload`](crate::Payload) for a region that carries a value.
     #[inline(always)]
     #[must_use = "a region that is not bound ends at once"]
-    pub fn region<P: Attachment>(mut self, site: SiteId, track: u32, payload: P) -> Region<'a, P> {
-        at!(self, site);
+    pub fn region<P: Attachment>(self, site: SiteId, track: u32, payload: P) -> Region<'a, P> {
         let start = self.begin(site, track);
         Region { leader: self, site, track, payload, start }
     }
@@ -261,16 +223,14 @@ impl<'a> LaneRecorder<'a> {
     /// Opens a region that [`RegionToken::end`] ends, anywhere: it may cross other regions and iterations. It is
     /// recorded when it ends; or as an open one, when its token goes out of scope.
     #[inline(always)]
-    pub fn start(mut self, site: SiteId, track: u32) -> RegionToken<'a> {
-        at!(self, site);
+    pub fn start(self, site: SiteId, track: u32) -> RegionToken<'a> {
         let start = self.begin(site, track);
         RegionToken { leader: self, site, track, start }
     }
 
     /// Records an instant.
     #[inline(always)]
-    pub fn mark(mut self, site: SiteId) {
-        at!(self, site);
+    pub fn mark(self, site: SiteId) {
         if self.is_enabled() {
             self.append_now(0, tag(RecordKind::Mark, site.number));
         }
@@ -278,8 +238,7 @@ impl<'a> LaneRecorder<'a> {
 
     /// Records an instant with a value.
     #[inline(always)]
-    pub fn mark_value<V: Value>(mut self, site: SiteId, value: V) {
-        at!(self, site);
+    pub fn mark_value<V: Value>(self, site: SiteId, value: V) {
         if self.is_enabled() {
             self.append_now(value.bits(), tag(V::KIND, site.number));
         }

@@ -1,16 +1,14 @@
 //! Sites: the numbers by which records name kernels, regions and marks.
 
-use profiler_wire::site::{Buffer, Names, STRATEGY_OF_KERNEL, SiteEntry, SiteKind};
+use profiler_wire::site::{Buffer, Names, SiteEntry, SiteKind};
 
 #[cfg(feature = "enabled")]
 use crate::hardware;
-use crate::selection::Selected;
 
 /// The number of a site, 20 bits; a constant in the machine code. Made by [`site!`](crate::site!).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SiteId {
     pub(crate) number: u32,
-    pub(crate) selected: Selected,
 }
 
 impl SiteId {
@@ -19,8 +17,7 @@ impl SiteId {
     #[inline(always)]
     #[must_use]
     pub fn nth(self, index: u32, len: u32) -> Self {
-        let number = self.number + if index < len { index } else { len };
-        Self { number, ..self }
+        Self { number: self.number + if index < len { index } else { len } }
     }
 }
 
@@ -44,12 +41,10 @@ pub const fn entry(
     module: &'static str,
     line: u32,
     column: u32,
-    selected: bool,
 ) -> SiteEntry<'static> {
     let mut entry = SiteEntry::new(kind, name, file, module, line, column);
     entry.unit = unit;
-    // Nobody needs room for what is not compiled in.
-    entry.strategy = if selected { strategy } else { STRATEGY_OF_KERNEL };
+    entry.strategy = strategy;
     entry.buffer = buffer;
     entry.symbol = symbol;
     entry.max_threads = launch_bounds[0];
@@ -172,16 +167,8 @@ macro_rules! __site {
         kind = $kind:ident, name = $name:expr, unit = $unit:expr, strategy = $strategy:expr,
         symbol = $symbol:expr, max_threads = $max_threads:expr, min_blocks = $min_blocks:expr,
         max_registers = $max_registers:expr, names = [$($list:expr),* $(,)?]
-        $(, buffer = $buffer:ident)? $(, always = $always:literal)? $(,)?
+        $(, buffer = $buffer:ident)? $(,)?
     ) => {{
-        const __PROFILER_SELECTED: $crate::__private::primitive::bool = [
-            $($always,)?
-            $crate::__private::is_selected(
-                $crate::__only!(),
-                $crate::__private::wire::SiteKind::$kind,
-                $name,
-            ),
-        ][0];
         const __PROFILER_ENTRY: $crate::__private::wire::SiteEntry<'static> =
             $crate::__private::entry(
                 $crate::__private::wire::SiteKind::$kind,
@@ -196,7 +183,6 @@ macro_rules! __site {
                 $crate::__private::core::module_path!(),
                 $crate::__private::core::line!(),
                 $crate::__private::core::column!(),
-                __PROFILER_SELECTED,
             );
         const __PROFILER_LENGTH: $crate::__private::primitive::usize =
             __PROFILER_ENTRY.encoded_len();
@@ -210,9 +196,7 @@ macro_rules! __site {
         };
         const __PROFILER_ID: $crate::__private::primitive::u32 =
             $crate::__private::wire::site::hashed_id(__PROFILER_KEY, __PROFILER_ENTRY.ids);
-        $crate::__private::site_id::<__PROFILER_KEY, __PROFILER_ID, __PROFILER_SELECTED>(
-            &__PROFILER_SITE,
-        )
+        $crate::__private::site_id::<__PROFILER_KEY, __PROFILER_ID>(&__PROFILER_SITE)
     }};
 }
 
@@ -225,7 +209,7 @@ macro_rules! __site {
         kind = $kind:ident, name = $name:expr, unit = $unit:expr, strategy = $strategy:expr,
         symbol = $symbol:expr, max_threads = $max_threads:expr, min_blocks = $min_blocks:expr,
         max_registers = $max_registers:expr, names = [$($list:expr),* $(,)?]
-        $(, buffer = $buffer:ident)? $(, always = $always:literal)? $(,)?
+        $(, buffer = $buffer:ident)? $(,)?
     ) => {{
         const _: $crate::__private::wire::SiteEntry<'static> = $crate::__private::entry(
             $crate::__private::wire::SiteKind::$kind,
@@ -240,33 +224,25 @@ macro_rules! __site {
             "",
             0,
             0,
-            true,
         );
-        $crate::__private::site_id::<0, 0, true>(&[])
+        $crate::__private::site_id::<0, 0>(&[])
     }};
 }
 
 /// The id of a site in the code: an immediate operand that the build step replaces by the dense
-/// number of the site. `KEY` finds the site's entry; `HASHED` is the id until then. Of a site that is
-/// not `SELECTED` no record is made, and nothing is left in the code.
+/// number of the site. `KEY` finds the site's entry; `HASHED` is the id until then.
 #[cfg(feature = "enabled")]
 #[doc(hidden)]
 #[cfg_attr(target_arch = "nvptx64", inline(always))]
 #[must_use]
-pub fn site_id<const KEY: u64, const HASHED: u32, const SELECTED: bool>(
-    entry: &'static [u8],
-) -> SiteId {
-    let selected = Selected::new(SELECTED);
-    let number = if selected.get() { hardware::number_of::<KEY, HASHED>(entry) } else { HASHED };
-    SiteId { number, selected }
+pub fn site_id<const KEY: u64, const HASHED: u32>(entry: &'static [u8]) -> SiteId {
+    SiteId { number: hardware::number_of::<KEY, HASHED>(entry) }
 }
 
 #[cfg(not(feature = "enabled"))]
 #[doc(hidden)]
 #[inline(always)]
 #[must_use]
-pub fn site_id<const KEY: u64, const HASHED: u32, const SELECTED: bool>(
-    _entry: &'static [u8],
-) -> SiteId {
-    SiteId { number: HASHED, selected: Selected::new(SELECTED) }
+pub fn site_id<const KEY: u64, const HASHED: u32>(_entry: &'static [u8]) -> SiteId {
+    SiteId { number: HASHED }
 }

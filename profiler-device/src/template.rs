@@ -17,7 +17,6 @@ use super::State;
 use crate::buffer::{LaneBuffer, WriteBudget};
 use crate::config::{BufferChoice, Config};
 use crate::recorder::Recorder;
-use crate::selection::Selected;
 use crate::site::SiteId;
 
 const CONFIG: Config = Config {
@@ -41,7 +40,7 @@ fn site() -> SiteId {
             options(pure, nomem, nostack, preserves_flags)
         );
     }
-    SiteId { number, selected: Selected::new(true) }
+    SiteId { number }
 }
 
 /// Which of the recorded blocks this is, if it is one.

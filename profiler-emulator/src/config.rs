@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use crate::error::LaunchError;
 use crate::scheduler;
@@ -18,7 +18,7 @@ pub const MAX_SHARED_BYTES: usize = 227 * 1024;
 /// enough for an address.
 const MAX_STACK_BYTES: usize = 1 << 30;
 
-/// Cycles of the SM clock to a nanosecond: the nominal 2000 MHz, exactly, in either clock mode.
+/// Cycles of the SM clock to a nanosecond: the nominal 2000 MHz, exactly.
 pub const TICKS_PER_NS: u64 = 2;
 /// Steps of the global timer in nanoseconds, as on an H200.
 const GLOBALTIMER_STEP_NS: u64 = 32;
@@ -42,8 +42,6 @@ pub enum ClockMode {
     /// The same model, but each reading of a launch is later than the one before it, in whatever thread. Lanes that
     /// read together on hardware read one after the other, as by the host's clock, and the same each time.
     Serial,
-    /// The host's monotonic clock, shown as cycles of a nominal 2000 MHz.
-    Real,
 }
 
 /// The carriers of GPU threads.
@@ -209,7 +207,6 @@ pub struct Emulator {
     /// Relaxed wherever it is used, as the next: numbers, by which nothing is published.
     ticks: AtomicU64,
     next_grid_id: AtomicU64,
-    pub(crate) made: Instant,
 }
 
 impl Emulator {
@@ -220,7 +217,6 @@ impl Emulator {
             sm_count: sm_count.max(1),
             ticks: AtomicU64::new(0),
             next_grid_id: AtomicU64::new(1),
-            made: Instant::now(),
         }
     }
 
@@ -261,18 +257,9 @@ impl Emulator {
 
     /// The value of [`crate::globaltimer`] in a kernel launched now, in nanoseconds.
     #[must_use]
-    pub fn globaltimer(&self, clock: ClockMode) -> u64 {
-        globaltimer_at(match clock {
-            ClockMode::Virtual | ClockMode::Serial => self.ticks.load(Ordering::Relaxed),
-            ClockMode::Real => real_ticks(self.made),
-        })
+    pub fn globaltimer(&self) -> u64 {
+        globaltimer_at(self.ticks.load(Ordering::Relaxed))
     }
-}
-
-/// Nominal cycles since `made`, by the host's clock.
-pub(crate) fn real_ticks(made: Instant) -> u64 {
-    let elapsed_ns = u64::try_from(made.elapsed().as_nanos()).unwrap_or(u64::MAX);
-    elapsed_ns.saturating_mul(TICKS_PER_NS)
 }
 
 impl Default for Emulator {

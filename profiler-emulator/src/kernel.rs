@@ -10,7 +10,7 @@ use std::thread::panicking;
 
 use crate::block::warp_and_lane;
 use crate::call_site::{CallSite, Source};
-use crate::config::{CLOCK_READ_TICKS, ClockMode, Emulator, WARP_SIZE, globaltimer_at, real_ticks};
+use crate::config::{CLOCK_READ_TICKS, ClockMode, Emulator, WARP_SIZE, globaltimer_at};
 use crate::context::{self, with};
 use crate::race::{self, Order};
 
@@ -122,7 +122,6 @@ fn read_ticks(what: &str) -> (u64, u32) {
         let ticks = match launch.config.clock {
             ClockMode::Virtual => now,
             ClockMode::Serial => state.next_reading(now),
-            ClockMode::Real => real_ticks(launch.made),
         };
         (ticks, context.sm)
     })
@@ -141,15 +140,9 @@ pub fn globaltimer() -> u64 {
     globaltimer_at(read_ticks("globaltimer").0)
 }
 
-/// Work that takes `ticks` cycles. With the real clock, the thread is busy for as long.
+/// Work that takes `ticks` cycles.
 pub fn advance(ticks: u64) {
     with("advance", |context, launch| {
-        if launch.config.clock == ClockMode::Real {
-            let start = real_ticks(launch.made);
-            while real_ticks(launch.made) - start < ticks {
-                std::hint::spin_loop();
-            }
-        }
         if panicking() {
             return;
         }

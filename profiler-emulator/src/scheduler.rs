@@ -3,7 +3,6 @@
 use std::any::Any;
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
-use std::time::Instant;
 
 use corosensei::stack::DefaultStack;
 
@@ -30,7 +29,6 @@ pub(crate) struct Launch {
     )]
     pub(crate) kernel: &'static str,
     pub(crate) grid_id: u64,
-    pub(crate) made: Instant,
     pub(crate) state: RefCell<State>,
 }
 
@@ -91,7 +89,6 @@ pub(crate) fn run(
         config: config.clone(),
         kernel: name,
         grid_id,
-        made: emulator.made,
         state: RefCell::new(State::new(slots, start)),
     };
     // After `launch`, and so dropped before it: the threads refer to it.

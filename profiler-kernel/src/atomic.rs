@@ -135,27 +135,21 @@ pub unsafe fn atomic_add_u32(address: *mut u32, value: u32) -> u32 {
     unsafe { atomic_add(address, value) }
 }
 
-/// Reads a word, and what its writer released before it (`ld.acquire.gpu`).
-///
-/// # Safety
-///
-/// As for [`atomic_add_u32`], for reads.
-#[must_use]
-#[inline(always)]
-pub unsafe fn load_acquire_u32(address: *const u32) -> u32 {
-    // SAFETY: the caller's promise.
-    unsafe { platform::load_acquire_u32(address) }
-}
+forward! {
+    /// Reads a word, and what its writer released before it (`ld.acquire.gpu`).
+    ///
+    /// # Safety
+    ///
+    /// As for [`atomic_add_u32`], for reads.
+    #[must_use]
+    [unsafe] fn load_acquire_u32(address: *const u32) -> u32 = platform::load_acquire_u32;
 
-/// Writes a word, after everything that the thread did before (`st.release.gpu`).
-///
-/// # Safety
-///
-/// As for [`atomic_add_u32`], for writes.
-#[inline(always)]
-pub unsafe fn store_release_u32(address: *mut u32, value: u32) {
-    // SAFETY: the caller's promise.
-    unsafe { platform::store_release_u32(address, value) };
+    /// Writes a word, after everything that the thread did before (`st.release.gpu`).
+    ///
+    /// # Safety
+    ///
+    /// As for [`atomic_add_u32`], for writes.
+    [unsafe] fn store_release_u32(address: *mut u32, value: u32) = platform::store_release_u32;
 }
 
 /// Waits until `condition` holds, asking again and again. On the twin, other threads run in

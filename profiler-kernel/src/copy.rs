@@ -8,42 +8,30 @@
 
 use crate::platform;
 
-/// Starts a copy of 16 bytes, bypassing the L1 cache (`cp.async.cg.shared.global`).
-///
-/// # Safety
-///
-/// `target` is in shared memory, `source` in global memory, both aligned to 16. Until the copy has
-/// been waited for, `source` stays as it is and nobody accesses `target`; after it, `target` may be
-/// accessed.
-#[inline(always)]
-pub unsafe fn cp_async_16(target: *mut u8, source: *const u8) {
-    // SAFETY: the caller's promise.
-    unsafe { platform::cp_async_16(target, source) };
-}
+forward! {
+    /// Starts a copy of 16 bytes, bypassing the L1 cache (`cp.async.cg.shared.global`).
+    ///
+    /// # Safety
+    ///
+    /// `target` is in shared memory, `source` in global memory, both aligned to 16. Until the copy has
+    /// been waited for, `source` stays as it is and nobody accesses `target`; after it, `target` may be
+    /// accessed.
+    [unsafe] fn cp_async_16(target: *mut u8, source: *const u8) = platform::cp_async_16;
 
-/// Closes the thread's copies since the last call into a group (`cp.async.commit_group`).
-#[inline(always)]
-pub fn cp_async_commit() {
-    platform::cp_async_commit();
-}
+    /// Closes the thread's copies since the last call into a group (`cp.async.commit_group`).
+    fn cp_async_commit() = platform::cp_async_commit;
 
-/// Waits until at most `PENDING` of the thread's groups are still on their way
-/// (`cp.async.wait_group`).
-#[inline(always)]
-pub fn cp_async_wait<const PENDING: usize>() {
-    platform::cp_async_wait::<PENDING>();
-}
+    /// Waits until at most `PENDING` of the thread's groups are still on their way
+    /// (`cp.async.wait_group`).
+    fn cp_async_wait<const PENDING: usize>() = platform::cp_async_wait::<PENDING>;
 
-/// Makes the mbarrier wait for all copies that the thread has started so far: when they are there,
-/// they arrive at it, in place of the thread (`cp.async.mbarrier.arrive.noinc`).
-///
-/// On the twin, the thread waits for them here.
-///
-/// # Safety
-///
-/// `barrier` is an initialised mbarrier in shared memory that expects this arrival.
-#[inline(always)]
-pub unsafe fn cp_async_arrive(barrier: *mut u64) {
-    // SAFETY: the caller's promise.
-    unsafe { platform::cp_async_arrive(barrier) };
+    /// Makes the mbarrier wait for all copies that the thread has started so far: when they are there,
+    /// they arrive at it, in place of the thread (`cp.async.mbarrier.arrive.noinc`).
+    ///
+    /// On the twin, the thread waits for them here.
+    ///
+    /// # Safety
+    ///
+    /// `barrier` is an initialised mbarrier in shared memory that expects this arrival.
+    [unsafe] fn cp_async_arrive(barrier: *mut u64) = platform::cp_async_arrive;
 }

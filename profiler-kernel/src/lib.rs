@@ -61,6 +61,23 @@
     allow(internal_features, reason = "the only way to an intrinsic that is convergent")
 )]
 
+/// Public functions that are those of the platform, under names and with documentation of their own. A call of an
+/// `[unsafe]` one passes the caller's promise on.
+macro_rules! forward {
+    ($(
+        $(#[$attribute:meta])*
+        $([$unsafe:ident])? fn $name:ident $(<const $constant:ident: $count:ty>)?
+            ($($argument:ident: $type:ty),*) $(-> $result:ty)? = $function:path;
+    )*) => {$(
+        $(#[$attribute])*
+        #[inline(always)]
+        pub $($unsafe)? fn $name $(<const $constant: $count>)? ($($argument: $type),*) $(-> $result)? {
+            // SAFETY: the caller's promise.
+            $($unsafe)? { $function($($argument),*) }
+        }
+    )*};
+}
+
 pub mod atomic;
 pub mod copy;
 pub mod math;

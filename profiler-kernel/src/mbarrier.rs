@@ -18,38 +18,28 @@ use crate::{hopper, platform};
 /// The most arrivals that a phase can expect.
 pub const MAX_ARRIVALS: u32 = (1 << 20) - 1;
 
-/// Initialises an mbarrier whose phases expect `arrivals` arrivals, 1 to [`MAX_ARRIVALS`].
-///
-/// # Safety
-///
-/// `barrier` points to 8 bytes of shared memory aligned to 8, not in use as an mbarrier.
-#[inline(always)]
-pub unsafe fn init(barrier: *mut u64, arrivals: u32) {
-    // SAFETY: the caller's promise.
-    unsafe { platform::mbarrier_init(barrier, arrivals) };
-}
+forward! {
+    /// Initialises an mbarrier whose phases expect `arrivals` arrivals, 1 to [`MAX_ARRIVALS`].
+    ///
+    /// # Safety
+    ///
+    /// `barrier` points to 8 bytes of shared memory aligned to 8, not in use as an mbarrier.
+    [unsafe] fn init(barrier: *mut u64, arrivals: u32) = platform::mbarrier_init;
 
-/// Arrives at the current phase; what the thread did before is visible to those that wait for it.
-///
-/// # Safety
-///
-/// See [the module](self).
-#[inline(always)]
-pub unsafe fn arrive(barrier: *mut u64) {
-    // SAFETY: the caller's promise.
-    unsafe { platform::mbarrier_arrive(barrier) };
-}
+    /// Arrives at the current phase; what the thread did before is visible to those that wait for it.
+    ///
+    /// # Safety
+    ///
+    /// See [the module](self).
+    [unsafe] fn arrive(barrier: *mut u64) = platform::mbarrier_arrive;
 
-/// Whether the phase of this parity (0 or 1) is complete. May wait a little, but not until it is.
-///
-/// # Safety
-///
-/// See [the module](self).
-#[must_use]
-#[inline(always)]
-pub unsafe fn try_wait_parity(barrier: *mut u64, parity: u32) -> bool {
-    // SAFETY: the caller's promise.
-    unsafe { platform::mbarrier_test_parity(barrier, parity) }
+    /// Whether the phase of this parity (0 or 1) is complete. May wait a little, but not until it is.
+    ///
+    /// # Safety
+    ///
+    /// See [the module](self).
+    #[must_use]
+    [unsafe] fn try_wait_parity(barrier: *mut u64, parity: u32) -> bool = platform::mbarrier_test_parity;
 }
 
 /// Waits until the phase of this parity (0 or 1) is complete.
@@ -77,26 +67,20 @@ pub unsafe fn wait_parity_or_trap(barrier: *mut u64, parity: u32, limit_ns: u64)
     platform::spin_until_or_trap(limit_ns, || unsafe { try_wait_parity(barrier, parity) });
 }
 
-/// Arrives, and lets the current phase wait for `bytes` bytes of asynchronous copies besides
-/// (`mbarrier.arrive.expect_tx`). Copies such as [`tma::load_2d`](crate::tma::load_2d) report their
-/// bytes to it. Needs `sm_90`; not on the twin, where it fails the launch.
-///
-/// # Safety
-///
-/// See [the module](self); at most 2^20 - 1 bytes are outstanding at a time.
-#[inline(always)]
-pub unsafe fn arrive_expecting_bytes(barrier: *mut u64, bytes: u32) {
-    // SAFETY: the caller's promise.
-    unsafe { hopper::mbarrier_arrive_expecting_bytes(barrier, bytes) };
-}
+forward! {
+    /// Arrives, and lets the current phase wait for `bytes` bytes of asynchronous copies besides
+    /// (`mbarrier.arrive.expect_tx`). Copies such as [`tma::load_2d`](crate::tma::load_2d) report their
+    /// bytes to it. Needs `sm_90`; not on the twin, where it fails the launch.
+    ///
+    /// # Safety
+    ///
+    /// See [the module](self); at most 2^20 - 1 bytes are outstanding at a time.
+    [unsafe] fn arrive_expecting_bytes(barrier: *mut u64, bytes: u32) = hopper::mbarrier_arrive_expecting_bytes;
 
-/// Ends the use as an mbarrier, so that the memory may serve for something else.
-///
-/// # Safety
-///
-/// See [the module](self); no thread uses the mbarrier any more.
-#[inline(always)]
-pub unsafe fn invalidate(barrier: *mut u64) {
-    // SAFETY: the caller's promise.
-    unsafe { platform::mbarrier_invalidate(barrier) };
+    /// Ends the use as an mbarrier, so that the memory may serve for something else.
+    ///
+    /// # Safety
+    ///
+    /// See [the module](self); no thread uses the mbarrier any more.
+    [unsafe] fn invalidate(barrier: *mut u64) = platform::mbarrier_invalidate;
 }

@@ -218,16 +218,12 @@ pub fn local_array<T, const N: usize, const ALIGN: usize, P: Fn() + 'static>(
     unsafe { SharedArray::new(platform::local_array::<T, N, ALIGN, P>) }
 }
 
-/// A pointer to the block's dynamic shared memory, aligned to 128; the launch chooses its length.
-#[must_use]
-#[inline(always)]
-pub fn dynamic_shared() -> *mut u8 {
-    platform::dynamic_shared()
-}
+forward! {
+    /// A pointer to the block's dynamic shared memory, aligned to 128; the launch chooses its length.
+    #[must_use]
+    fn dynamic_shared() -> *mut u8 = platform::dynamic_shared;
 
-/// Bytes of dynamic shared memory of the block (`%dynamic_smem_size`).
-#[must_use]
-#[inline(always)]
-pub fn dynamic_shared_bytes() -> u32 {
-    platform::dynamic_shared_bytes()
+    /// Bytes of dynamic shared memory of the block (`%dynamic_smem_size`).
+    #[must_use]
+    fn dynamic_shared_bytes() -> u32 = platform::dynamic_shared_bytes;
 }

@@ -12,11 +12,10 @@ use crate::thread::thread_rank;
 /// The mask of all lanes.
 pub const ALL_LANES: u32 = u32::MAX;
 
-/// The lane in its warp (`%laneid`).
-#[must_use]
-#[inline(always)]
-pub fn lane_id() -> u32 {
-    platform::lane_id()
+forward! {
+    /// The lane in its warp (`%laneid`).
+    #[must_use]
+    fn lane_id() -> u32 = platform::lane_id;
 }
 
 /// The warp in its block: the linear thread index divided by 32.
@@ -26,25 +25,20 @@ pub fn warp_id() -> u32 {
     thread_rank() / 32
 }
 
-/// The lanes that execute this call together (`activemask`). Only a snapshot on a GPU: lanes that
-/// are active are not thereby synchronised.
-#[must_use]
-#[inline(always)]
-#[track_caller]
-pub fn active_mask() -> u32 {
-    platform::active_mask()
-}
+forward! {
+    /// The lanes that execute this call together (`activemask`). Only a snapshot on a GPU: lanes that
+    /// are active are not thereby synchronised.
+    #[must_use]
+    #[track_caller]
+    fn active_mask() -> u32 = platform::active_mask;
 
-/// Waits for the lanes in `mask` and makes their memory accesses visible to each other
-/// (`bar.warp.sync`).
-///
-/// # Safety
-///
-/// See [the module](self).
-#[inline(always)]
-pub unsafe fn sync_warp(mask: u32) {
-    // SAFETY: the caller's promise.
-    unsafe { platform::sync_warp(mask) };
+    /// Waits for the lanes in `mask` and makes their memory accesses visible to each other
+    /// (`bar.warp.sync`).
+    ///
+    /// # Safety
+    ///
+    /// See [the module](self).
+    [unsafe] fn sync_warp(mask: u32) = platform::sync_warp;
 }
 
 mod words {

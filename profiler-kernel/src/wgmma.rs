@@ -59,16 +59,14 @@ impl Factor {
     }
 }
 
-/// Orders what the threads did to their sums before with the products that follow
-/// (`wgmma.fence.sync.aligned`).
-///
-/// # Safety
-///
-/// See [the module](self).
-#[inline(always)]
-pub unsafe fn fence() {
-    // SAFETY: the caller's promise.
-    unsafe { hopper::wgmma_fence() };
+forward! {
+    /// Orders what the threads did to their sums before with the products that follow
+    /// (`wgmma.fence.sync.aligned`).
+    ///
+    /// # Safety
+    ///
+    /// See [the module](self).
+    [unsafe] fn fence() = hopper::wgmma_fence;
 }
 
 /// Starts adding the 64 x 256 product of 16 columns of A and 16 of the transposed B, both bf16, to
@@ -90,25 +88,19 @@ pub unsafe fn m64n256k16_bf16(sums: &mut [f32; SUMS], a: Factor, b: Factor) {
     unsafe { hopper::wgmma_m64n256k16_bf16(sums, a.bits(), b.bits()) };
 }
 
-/// Closes the products since the last call into a group (`wgmma.commit_group.sync.aligned`).
-///
-/// # Safety
-///
-/// See [the module](self).
-#[inline(always)]
-pub unsafe fn commit() {
-    // SAFETY: the caller's promise.
-    unsafe { hopper::wgmma_commit() };
-}
+forward! {
+    /// Closes the products since the last call into a group (`wgmma.commit_group.sync.aligned`).
+    ///
+    /// # Safety
+    ///
+    /// See [the module](self).
+    [unsafe] fn commit() = hopper::wgmma_commit;
 
-/// Waits until all but the newest `PENDING` groups are complete (`wgmma.wait_group.sync.aligned`).
-/// With `PENDING` 0, `sums` may be used after it.
-///
-/// # Safety
-///
-/// See [the module](self); `sums` is what the products add to.
-#[inline(always)]
-pub unsafe fn wait<const PENDING: usize>(sums: &mut [f32; SUMS]) {
-    // SAFETY: the caller's promise.
-    unsafe { hopper::wgmma_wait::<PENDING>(sums) };
+    /// Waits until all but the newest `PENDING` groups are complete (`wgmma.wait_group.sync.aligned`).
+    /// With `PENDING` 0, `sums` may be used after it.
+    ///
+    /// # Safety
+    ///
+    /// See [the module](self); `sums` is what the products add to.
+    [unsafe] fn wait<const PENDING: usize>(sums: &mut [f32; SUMS]) = hopper::wgmma_wait::<PENDING>;
 }

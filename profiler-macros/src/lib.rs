@@ -281,6 +281,22 @@ pub fn profiled(arguments: TokenStream, item: TokenStream) -> TokenStream {
 /// }
 /// ```
 ///
+/// `cfg` on the statement leaves a region out of a build:
+///
+/// ```
+/// # #![allow(unexpected_cfgs)]
+/// # use profiler_device::{profile_region, profiled};
+/// # fn add(left: u32, right: u32) -> u32 { left + right }
+/// # #[profiled] extern "ptx-kernel" fn kernel(left: u32, right: u32) {
+/// let sum = {
+///     #[cfg(feature = "steps")]
+///     profile_region!("sum");
+///     add(left, right)
+/// };
+/// # let _ = sum;
+/// # }
+/// ```
+///
 /// Memory operations, barriers and `asm!` stay between the stamps. Arithmetic on values that are not
 /// pinned may be moved by the compiler, and a load is only *issued* inside: see `pin` and `wait`.
 /// Temporaries of the block's last expression are dropped inside the region, as in edition 2024.

@@ -135,7 +135,6 @@ impl Instant {
         let recorder = recorder(&arguments, &runtime);
         let local = Ident::new("__profiler_recorder", Span::mixed_site());
         let leader = By::leader(by, &runtime, &local);
-        let at_site = runtime.at_site(&local);
         let call = match value {
             None => emit!(#private::LaneRecorder::mark(#leader, __profiler_site)),
             Some(value) => {
@@ -147,7 +146,6 @@ impl Instant {
             emit!({
                 let #local = #recorder;
                 let __profiler_site = #site;
-                #at_site
                 #call
             }),
         )

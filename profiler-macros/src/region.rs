@@ -187,13 +187,11 @@ fn begin(
         }
     };
     let leader = By::leader(by, runtime, &local);
-    let at_site = runtime.at_site(&local);
     let track = runtime.track(given(arguments.track.as_ref()));
     let call = call(leader, &emit!(__profiler_site), track);
     emit!({
         let #local = #recorder;
         let __profiler_site = #site;
-        #at_site
         #call
     })
 }

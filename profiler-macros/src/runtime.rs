@@ -47,12 +47,6 @@ impl Runtime {
         emit!(#private::Recorder::copied(&#hidden))
     }
 
-    /// The statement that turns the recorder in a variable into that of the site in `__profiler_site`.
-    pub(crate) fn at_site(&self, recorder: &Ident) -> TokenStream {
-        let root = self.root();
-        emit!(#root::__at!(#recorder, __profiler_site);)
-    }
-
     /// The runtime crate.
     fn root(&self) -> TokenStream {
         self.0.clone().unwrap_or_else(|| emit!(::profiler_device))
@@ -95,8 +89,6 @@ pub(crate) struct Site<'a> {
     /// `max_threads`, `min_blocks`, `max_registers`.
     pub(crate) bounds: [Option<&'a Expr>; 3],
     pub(crate) names: &'a [LitStr],
-    /// Whether it is kept, whatever names the build selects.
-    always: bool,
 }
 
 impl<'a> Site<'a> {
@@ -111,12 +103,7 @@ impl<'a> Site<'a> {
             buffer: Buffer::Global,
             bounds: [None; 3],
             names: &[],
-            always: false,
         }
-    }
-
-    pub(crate) fn always(self) -> Self {
-        Self { always: true, ..self }
     }
 
     pub(crate) fn with_unit(self, unit: Option<&'a LitStr>) -> Self {
@@ -160,7 +147,6 @@ impl<'a> Site<'a> {
                 Some(emit!(, buffer = #buffer))
             }
         };
-        let always = self.always.then(|| emit!(, always = true));
         let site = emit!(#root::__site!(
             kind = #kind,
             name = #name,
@@ -172,7 +158,6 @@ impl<'a> Site<'a> {
             max_registers = #max_registers,
             names = [#(#names),*]
             #buffer
-            #always
         ));
         if assertions.is_empty() { site } else { emit!({ #assertions #site }) }
     }

@@ -81,7 +81,7 @@ impl By {
     /// need buffers, so `site`, which no record refers to, says it.
     pub(crate) fn declared(&self, site: Site<'_>, runtime: &Runtime) -> Option<TokenStream> {
         if self.needs_lanes() {
-            let site = site.with_strategy(Some(self)).always().tokens(runtime);
+            let site = site.with_strategy(Some(self)).tokens(runtime);
             return Some(emit!(let _ = #site;));
         }
         self.assertion()

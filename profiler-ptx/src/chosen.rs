@@ -5,8 +5,8 @@ use std::collections::BTreeSet;
 use std::fmt::{self, Display, Formatter};
 use std::str::FromStr;
 
-use crate::graph::{Edge, Graph, Instruction, Way};
-use crate::region::{Point, Region, RegionKind, locations};
+use crate::graph::{Graph, Instruction};
+use crate::region::{self, Point, Region, RegionKind, locations};
 use crate::source::{Location, Source};
 use crate::syntax::{Function, Module, Statement, TokenKind, Tokens};
 use crate::{Chosen, LeftOut};
@@ -288,60 +288,28 @@ fn around(
             None => states.get(index + 1).map_or((false, false), |next| (next.0, next.0)),
         };
     }
-    let (mut begins, mut ends, mut inner) = (BTreeSet::new(), BTreeSet::new(), None);
-    if states.first().is_some_and(|first| first.0) {
-        begins.insert(Point::Entry);
-    }
-    for (from, block) in graph.blocks.iter().enumerate() {
-        let mut before: Option<usize> = None;
-        for index in block.statements.clone().filter(is_instruction) {
-            if let Some(before) = before {
-                match (inside.contains(&before), inside.contains(&index)) {
-                    (false, true) => begins.insert(Point::After(before)),
-                    (true, false) => {
-                        inner = inner.max(graph.loop_of(from));
-                        ends.insert(Point::After(before))
-                    }
-                    _ => false,
-                };
-            }
-            before = Some(index);
-        }
-        let last = block.statements.end - 1;
-        for &Edge { to, way } in &block.edges {
-            let (was, is) = (states[from].1, states[to].0);
-            if was == is {
-                continue;
-            }
-            let point = match way {
-                Way::Next => Point::After(last),
-                Way::Branch(statement) => Point::Taken(statement),
-                Way::Table(_) => return Err("it is entered or left through a table of branches"),
+    let (mut begins, mut ends, mut inner) = region::around(module, graph, &states)?;
+    for (index, block) in graph.blocks.iter().enumerate() {
+        let mut of_block = block.statements.clone().filter(is_instruction);
+        let Some(mut before) = of_block.next() else { continue };
+        for statement in of_block {
+            match (inside.contains(&before), inside.contains(&statement)) {
+                (false, true) => begins.insert(Point::After(before)),
+                (true, false) => {
+                    inner = inner.max(graph.loop_of(index));
+                    ends.insert(Point::After(before))
+                }
+                _ => false,
             };
-            if is {
-                begins.insert(point);
-            } else {
-                let around = graph
-                    .loops
-                    .iter()
-                    .rposition(|it| it.blocks.contains(&from) && it.blocks.contains(&to));
-                inner = inner.max(around);
-                ends.insert(point);
-            }
-        }
-        let leaves = Instruction::of(&module.statements[last])
-            .is_some_and(|it| matches!(it.name(), "ret" | "exit"));
-        if leaves && states[from].1 {
-            ends.insert(Point::Leave(last));
+            before = statement;
         }
     }
-    let size = inside.len();
     Ok(Region {
         kind: RegionKind::Chosen,
         location: None,
         begins,
         ends,
-        size,
+        size: inside.len(),
         around: inner,
         barrier: None,
         inside,

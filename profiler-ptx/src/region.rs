@@ -124,8 +124,10 @@ pub(crate) fn find(
         }
         let kind = kind.unwrap_or(RegionKind::Loop);
         let at = statements().filter(|it| instruction(*it).is_some()).find_map(location);
-        match around(module, graph, &it.blocks) {
-            Ok((begins, ends)) => {
+        let inside = |block| (it.blocks.contains(&block), it.blocks.contains(&block));
+        let inside: Vec<_> = (0..graph.blocks.len()).map(inside).collect();
+        match around(module, graph, &inside) {
+            Ok((begins, ends, _)) => {
                 let (size, around) = (statements().count(), graph.parent(it.header));
                 regions.push(Region {
                     kind,
@@ -232,40 +234,45 @@ fn spin_kind(opcodes: &[String]) -> Option<RegionKind> {
     (reads && !writes).then_some(RegionKind::Spin)
 }
 
-type Ends = (BTreeSet<Point>, BTreeSet<Point>);
+/// The points where control comes into a region, and where it leaves it; and the innermost loop in which it does the
+/// latter.
+type Ends = (BTreeSet<Point>, BTreeSet<Point>, Option<usize>);
 
-/// The points on all edges into a set of blocks, and on all edges out of it.
-fn around(
+/// The points on all edges between blocks. `inside` says of each block whether its begin and its end are in the region.
+pub(crate) fn around(
     module: &Module<'_>,
     graph: &Graph,
-    inside: &BTreeSet<usize>,
+    inside: &[(bool, bool)],
 ) -> Result<Ends, &'static str> {
-    let (mut begins, mut ends) = (BTreeSet::new(), BTreeSet::new());
-    if inside.contains(&0) {
+    let (mut begins, mut ends, mut inner) = Ends::default();
+    if inside.first().is_some_and(|first| first.0) {
         begins.insert(Point::Entry);
     }
     for (from, block) in graph.blocks.iter().enumerate() {
         let last = block.statements.end - 1;
         for &Edge { to, way } in &block.edges {
+            let (was, is) = (inside[from].1, inside[to].0);
+            if was == is {
+                continue;
+            }
             let point = match way {
                 Way::Next => Point::After(last),
                 Way::Branch(statement) => Point::Taken(statement),
-                Way::Table(_) if inside.contains(&from) != inside.contains(&to) => {
-                    return Err("it is entered or left through a table of branches");
-                }
-                Way::Table(_) => continue,
+                Way::Table(_) => return Err("it is entered or left through a table of branches"),
             };
-            match (inside.contains(&from), inside.contains(&to)) {
-                (false, true) => begins.insert(point),
-                (true, false) => ends.insert(point),
-                _ => continue,
-            };
+            if is {
+                begins.insert(point);
+                continue;
+            }
+            let both = |blocks: &BTreeSet<usize>| blocks.contains(&from) && blocks.contains(&to);
+            inner = inner.max(graph.loops.iter().rposition(|it| both(&it.blocks)));
+            ends.insert(point);
         }
         let leaves = Instruction::of(&module.statements[last])
             .is_some_and(|it| matches!(it.name(), "ret" | "exit"));
-        if leaves && inside.contains(&from) {
+        if leaves && inside[from].1 {
             ends.insert(Point::Leave(last));
         }
     }
-    Ok((begins, ends))
+    Ok((begins, ends, inner))
 }

@@ -24,7 +24,6 @@ extern crate alloc;
 pub mod descriptor;
 pub mod header;
 pub mod record;
-pub mod selection;
 pub mod site;
 #[cfg(feature = "spool")]
 pub mod spool;

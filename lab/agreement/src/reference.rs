@@ -5,7 +5,7 @@
 //! `profiler_emulator`: a clock read costs 8 cycles, lanes that ask something go on at the latest time
 //! of their warp, and everything else costs nothing.
 
-use profiler_emulator::{ClockMode, Emulator, TICKS_PER_NS};
+use profiler_emulator::{Emulator, TICKS_PER_NS};
 use profiler_trace::Value;
 use profiler_wire::header::Clock;
 
@@ -337,7 +337,7 @@ fn timer(time: u64) -> u64 {
 
 /// What the global timer of a device shows that has just been made.
 fn epoch() -> u64 {
-    Emulator::new(1).globaltimer(ClockMode::Virtual)
+    Emulator::new(1).globaltimer()
 }
 
 /// When an SM's cycle counter stood so, in nanoseconds after a reading of the global timer.

@@ -11,7 +11,7 @@ use std::collections::{HashMap, HashSet};
 use profiler_wire::site::SiteKind;
 
 use super::{Edit, Marked};
-use crate::error::ProcessError;
+use crate::error::Error;
 use profiler_ptx::syntax::{Function, Kind, Module, Statement, Token, TokenKind};
 
 /// Directives that declare a variable in a function's body.
@@ -22,7 +22,7 @@ pub(super) fn join(
     module: &Module<'_>,
     marked: &[Marked],
     edits: &mut Vec<Edit>,
-) -> Result<(), ProcessError> {
+) -> Result<(), Error> {
     for function in module.functions.iter().filter(|function| function.is_kernel) {
         let first = marked.partition_point(|marked| marked.statement < function.body.start);
         let begins: Vec<usize> = marked[first..]
@@ -91,11 +91,15 @@ impl<'m, 'a> Body<'m, 'a> {
         Self { function, start, statements, scopes, around, labels: HashMap::new() }
     }
 
-    fn fail(&self, reason: String) -> ProcessError {
-        ProcessError::Copies { kernel: self.function.name.to_owned(), reason }
+    fn fail(&self, reason: String) -> Error {
+        Error::new(format!(
+            "#[profiled] compiles the body of the kernel `{}` twice, and {reason}; or compile it once, \
+             by `#[profiled(single_body)]`",
+            self.function.name
+        ))
     }
 
-    fn join(&mut self, begins: &[usize], edits: &mut Vec<Edit>) -> Result<(), ProcessError> {
+    fn join(&mut self, begins: &[usize], edits: &mut Vec<Edit>) -> Result<(), Error> {
         self.find_labels()?;
         let shared = self.declarations(edits);
         // Arrays that cannot be told apart but by their names.
@@ -136,7 +140,7 @@ impl<'m, 'a> Body<'m, 'a> {
 
     /// Notes the labels. That of an `asm!` which is there twice is an error, as ptxas would say when
     /// the module is loaded.
-    fn find_labels(&mut self) -> Result<(), ProcessError> {
+    fn find_labels(&mut self) -> Result<(), Error> {
         for (index, statement) in self.statements.iter().enumerate() {
             if statement.kind != Kind::Label {
                 continue;
@@ -285,7 +289,7 @@ impl<'m, 'a> Body<'m, 'a> {
         &self,
         joined: &HashMap<(Scope, &'a str), String>,
         edits: &mut Vec<Edit>,
-    ) -> Result<(), ProcessError> {
+    ) -> Result<(), Error> {
         let names: HashSet<&str> = joined.keys().map(|(_, name)| *name).collect();
         if names.is_empty() {
             return Ok(());

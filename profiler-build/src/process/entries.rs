@@ -11,7 +11,7 @@ use std::ops::Range;
 use profiler_wire::site::{SiteEntry, SiteKind};
 
 use super::{Edit, describe};
-use crate::error::ProcessError;
+use crate::error::Error;
 use profiler_ptx::syntax::Module;
 
 /// Threads of a block, on every NVIDIA GPU.
@@ -30,7 +30,7 @@ pub(super) fn write_launch_bounds<'a>(
     module: &Module<'a>,
     sites: impl Iterator<Item = &'a SiteEntry<'a>>,
     edits: &mut Vec<Edit>,
-) -> Result<(), ProcessError> {
+) -> Result<(), Error> {
     let mut bounded: Vec<&SiteEntry<'_>> = sites
         .filter(|site| site.kind == SiteKind::Kernel)
         .filter(|site| site.max_threads != 0 || site.min_blocks != 0 || site.max_registers != 0)
@@ -45,8 +45,9 @@ pub(super) fn write_launch_bounds<'a>(
         kernels.map(|kernel| (kernel.name, kernel.directives.clone())).collect();
     let mut written: HashMap<&str, &SiteEntry<'_>> = HashMap::new();
     for site in bounded {
-        let fail =
-            |reason: String| Err(ProcessError::LaunchBounds { kernel: describe(site), reason });
+        let fail = |reason: String| {
+            Err(Error::new(format!("the launch bounds of {}: {reason}", describe(site))))
+        };
         if site.symbol.is_empty() {
             return fail(
                 "the kernel has no fixed entry symbol; mark it #[unsafe(no_mangle)]".to_owned(),

@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, HashSet};
 
 use super::copies::names;
 use super::demangled;
-use crate::error::ProcessError;
+use crate::error::Error;
 use profiler_ptx::syntax::{Head, Kind, Module, Statement, TokenKind, Tokens};
 
 /// The driver's own functions (CUDA, "PTX Writer's Guide to Interoperability", "System Calls").
@@ -18,7 +18,7 @@ const SYSTEM_CALL_PREFIX: &str = "__cuda_syscall";
 
 /// Fails if a function or an initialiser uses a name that is declared and nowhere defined, or if a
 /// function calls one that is not even declared.
-pub(super) fn check<'a>(module: &Module<'a>) -> Result<(), ProcessError> {
+pub(super) fn check<'a>(module: &Module<'a>) -> Result<(), Error> {
     let mut declared: HashSet<&str> = HashSet::new();
     let mut defined: HashSet<&str> = module.functions.iter().map(|it| it.name).collect();
     let mut initialised: Vec<&Statement<'_>> = Vec::new();
@@ -69,7 +69,12 @@ pub(super) fn check<'a>(module: &Module<'a>) -> Result<(), ProcessError> {
         return Ok(());
     }
     let uses: Vec<String> = uses.into_values().collect();
-    Err(ProcessError::Unresolved { uses: uses.join(", ") })
+    Err(Error::new(format!(
+        "{}, which the module does not define, and no library is linked to it: take mathematics \
+         from the crate `libm`, compare slices by `a.iter().eq(b)` in place of `a == b`, which calls \
+         `memcmp`, and write any other function or variable in Rust",
+        uses.join(", ")
+    )))
 }
 
 /// The names that a statement uses.

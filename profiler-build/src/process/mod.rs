@@ -16,8 +16,7 @@ use profiler_wire::site::{SiteEntry, SiteKind};
 use profiler_wire::{WIRE_VERSION, symbol};
 
 use crate::LaunchBounds;
-use crate::error::ProcessError;
-use crate::selection::Annotations;
+use crate::error::Error;
 use profiler_ptx::syntax::Module;
 use statics::Static;
 
@@ -25,7 +24,6 @@ use statics::Static;
 pub(crate) struct Processed {
     pub(crate) text: String,
     pub(crate) sites: usize,
-    pub(crate) annotations: Annotations,
     pub(crate) launch_bounds: Vec<(String, LaunchBounds)>,
     /// Warnings for its author, one line each.
     pub(crate) warnings: Vec<String>,
@@ -41,25 +39,17 @@ struct Site<'a> {
     id: u32,
 }
 
-impl Site<'_> {
-    /// The site's name in errors.
-    fn describe(&self) -> String {
-        describe(&self.entry)
-    }
-}
-
+/// The site's name in errors.
 fn describe(entry: &SiteEntry<'_>) -> String {
     let SiteEntry { kind, name, file, line, column, .. } = entry;
     format!("the {} \"{name}\" ({file}:{line}:{column})", format!("{kind:?}").to_lowercase())
 }
 
 /// See [`crate::Ptx::process`]; `bounds` are launch bounds of kernels besides those of their sites.
-pub(crate) fn process(
-    text: &str,
-    bounds: &[(String, LaunchBounds)],
-) -> Result<Processed, ProcessError> {
+pub(crate) fn process(text: &str, bounds: &[(String, LaunchBounds)]) -> Result<Processed, Error> {
     if text.starts_with(symbol::BUILD_STAMP) {
-        return Err(ProcessError::AlreadyProcessed);
+        let message = "its sites are numbered already; give the text as the compiler wrote it";
+        return Err(Error::new(message.to_owned()));
     }
     let statics = statics::find(text)?;
     let sites = number(&statics)?;
@@ -90,12 +80,10 @@ pub(crate) fn process(
     apply(text, edits, &mut out);
     let mut in_order: Vec<&Site<'_>> = sites.values().collect();
     in_order.sort_by_key(|site| site.id);
-    let in_order: Vec<&SiteEntry<'_>> = in_order.iter().map(|site| &site.entry).collect();
     Ok(Processed {
         text: out,
         sites: sites.len(),
-        launch_bounds: in_order.iter().filter_map(|entry| bounds_of_entry(entry)).collect(),
-        annotations: Annotations::of(&in_order),
+        launch_bounds: in_order.iter().filter_map(|site| bounds_of_entry(&site.entry)).collect(),
         warnings: warnings(&module, &marked),
     })
 }
@@ -118,7 +106,7 @@ fn bounds_of_entry(entry: &SiteEntry<'_>) -> Option<(String, LaunchBounds)> {
 }
 
 /// Gives each site its id, in the order of the source: file, line, column.
-fn number(statics: &[Static]) -> Result<HashMap<u64, Site<'_>>, ProcessError> {
+fn number(statics: &[Static]) -> Result<HashMap<u64, Site<'_>>, Error> {
     let mut distinct: HashMap<u64, (SiteEntry<'_>, &[u8])> = HashMap::new();
     for found in statics {
         let entry = found.entry()?;
@@ -126,15 +114,18 @@ fn number(statics: &[Static]) -> Result<HashMap<u64, Site<'_>>, ProcessError> {
         // Equal entries are one site: a generic or inlined function may leave several copies, and
         // two expansions of one macro_rules! share their place in the source.
         if bytes != found.bytes {
-            return Err(ProcessError::KeyClash {
-                first: describe(&first),
-                second: describe(&entry),
-            });
+            let (first, second) = (describe(&first), describe(&entry));
+            return Err(Error::new(format!(
+                "{first} and {second} have the same 64-bit key; rename one of them"
+            )));
         }
     }
     let ids: u64 = distinct.values().map(|(entry, _)| u64::from(entry.ids)).sum();
     if ids > u64::from(SITE_MAX) {
-        return Err(ProcessError::TooManySites { ids });
+        return Err(Error::new(format!(
+            "the module has sites with {ids} ids in all, and a record holds ids up to {SITE_MAX}; split \
+             the module or shorten its name lists"
+        )));
     }
     let mut entries: Vec<SiteEntry<'_>> = distinct.into_values().map(|(entry, _)| entry).collect();
     entries.sort_by_key(|entry| (entry.file, entry.line, entry.column, entry.key));
@@ -160,7 +151,7 @@ fn mark(
     module: &Module<'_>,
     sites: &HashMap<u64, Site<'_>>,
     edits: &mut Vec<Edit>,
-) -> Result<Vec<Marked>, ProcessError> {
+) -> Result<Vec<Marked>, Error> {
     let mut marked = Vec::new();
     for (at, marker) in module.text.match_indices(symbol::SITE_MARKER) {
         let before = module.text[..at].trim_end_matches([' ', '\t']);
@@ -170,7 +161,10 @@ fn mark(
         let line = || module.line(at).0;
         let malformed = || {
             let (line, text) = module.line(at);
-            ProcessError::MalformedMarker { line, text: text.to_owned() }
+            Error::new(format!(
+                "line {line} has a site marker that does not follow an instruction whose last operand is a \
+                 decimal number: `{text}`; build the device crate with this version of the profiler"
+            ))
         };
         let key = module.text[at + marker.len()..].lines().next().unwrap_or_default();
         let key: u64 = key.trim().parse().map_err(|_| malformed())?;
@@ -185,15 +179,21 @@ fn mark(
         let immediate = code.tokens().filter(|token| token.text != ";").last();
         let immediate = immediate.ok_or_else(malformed)?;
         let found: u32 = immediate.text.parse().map_err(|_| malformed())?;
-        let site =
-            sites.get(&key).ok_or_else(|| ProcessError::MissingSite { line: line(), key })?;
+        let site = sites.get(&key).ok_or_else(|| {
+            Error::new(format!(
+                "line {} uses the site with key {key}, whose entry is not in the module; build the \
+                 device crate through profiler_build::Kernels, with one version of the profiler",
+                line()
+            ))
+        })?;
         if found != site.entry.id {
-            return Err(ProcessError::WrongId {
-                line: line(),
-                site: site.describe(),
-                found,
-                expected: site.entry.id,
-            });
+            return Err(Error::new(format!(
+                "line {} uses {} with the id {found} where its entry has {}; build the \
+                 device crate with one version of the profiler",
+                line(),
+                describe(&site.entry),
+                site.entry.id
+            )));
         }
         edits.push((immediate.at..immediate.end(), site.id.to_string()));
         marked.push(Marked { statement, kind: site.entry.kind });

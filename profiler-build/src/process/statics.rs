@@ -7,7 +7,7 @@ use profiler_wire::site::{
 };
 use profiler_wire::statics::{self, OMITTED_MAX};
 
-use crate::error::ProcessError;
+use crate::error::Error;
 
 /// A static that holds a site entry, checked.
 pub(super) struct Static {
@@ -21,9 +21,13 @@ pub(super) struct Static {
 
 impl Static {
     /// The site entry.
-    pub(super) fn entry(&self) -> Result<SiteEntry<'_>, ProcessError> {
-        SiteEntry::parse(&self.bytes)
-            .map_err(|source| ProcessError::BadSite { symbol: self.symbol.clone(), source })
+    pub(super) fn entry(&self) -> Result<SiteEntry<'_>, Error> {
+        SiteEntry::parse(&self.bytes).map_err(|source| {
+            Error::new(format!(
+                "the static {}: {source}; build the device crate with this version of the profiler",
+                self.symbol
+            ))
+        })
     }
 
     /// The values with the id written into them.
@@ -36,7 +40,7 @@ impl Static {
     }
 
     /// Checks the entry's own key, id and number of names.
-    fn check(self) -> Result<Self, ProcessError> {
+    fn check(self) -> Result<Self, Error> {
         let entry = self.entry()?;
         let mut unkeyed = self.bytes.clone();
         unkeyed[KEY_OFFSET..KEY_OFFSET + 8].fill(0);
@@ -51,16 +55,20 @@ impl Static {
         } else {
             return Ok(self);
         };
-        Err(ProcessError::DamagedSite { symbol: self.symbol, reason })
+        Err(damaged(&self.symbol, reason))
     }
 }
 
+/// The error of an entry whose bytes do not agree with themselves.
+fn damaged(symbol: &str, reason: &str) -> Error {
+    Error::new(format!(
+        "the site entry in the static {symbol} is damaged: {reason}; rebuild the device crate"
+    ))
+}
+
 /// All site entries of the module, in the order of the text.
-pub(super) fn find(text: &str) -> Result<Vec<Static>, ProcessError> {
-    let damaged = |(symbol, reason): (&str, &'static str)| ProcessError::DamagedSite {
-        symbol: symbol.to_owned(),
-        reason,
-    };
+pub(super) fn find(text: &str) -> Result<Vec<Static>, Error> {
+    let damaged = |(symbol, reason): (&str, &'static str)| damaged(symbol, reason);
     let checked = |found: statics::Static<'_>| {
         let statics::Static { symbol, length, mut bytes, values } = found;
         if length > bytes.len() + OMITTED_MAX || length < FIXED_BYTES {

@@ -72,11 +72,12 @@ fn what_does_not_serve_is_passed_over_and_named_with_its_reason() {
     let root = root.path();
     install(&root.join("toolchains/old"), "1.63.0", Has::Source);
     install(&root.join("toolchains/bare"), "1.97.0", Has::Nothing);
-    let Err(Error::NoCompiler { command, rejected }) = find(root) else {
-        panic!("nothing here serves")
-    };
-    assert_eq!(command, "rustup toolchain install nightly --component rust-src");
-    let rejected = rejected.join("\n");
+    let error = find(root).expect_err("nothing here serves");
+    assert_eq!(
+        error.install_command(),
+        Some("rustup toolchain install nightly --component rust-src")
+    );
+    let rejected = error.to_string();
     assert!(rejected.contains("old: is Rust 1.63.0, and the profiler needs 1."), "{rejected}");
     assert!(rejected.contains("bare: has neither rust-src nor the target"), "{rejected}");
     assert!(rejected.contains("usr: has no cargo"), "{rejected}");
@@ -92,8 +93,10 @@ fn the_named_cargo_goes_first_and_never_falls_through() {
     search.named = Some(root.join("own/bin/cargo"));
     assert_eq!(search.find().expect("found").rustc, root.join("own/bin/rustc"));
     search.named = Some(root.join("none/bin/cargo"));
-    let Err(Error::NamedCompiler { reason, .. }) = search.find() else { panic!("no such file") };
-    assert_eq!(reason, "there is no such file");
+    let error = search.find().expect_err("no such file");
+    assert!(!error.is_no_compiler(), "{error}");
+    let reason = "which cannot be used: there is no such file; point it at a cargo";
+    assert!(error.to_string().contains(reason), "{error}");
     install(&root.join("bare"), "1.96.0", Has::Nothing);
     search.named = Some(root.join("bare/bin/cargo"));
     let error = search.find().expect_err("nothing to compile core from").to_string();

@@ -3,7 +3,7 @@
 use std::sync::{Arc, OnceLock};
 
 use profiler_device::__private::__profiler_calibrate_v1;
-use profiler_emulator::{ClockMode, Emulator, LaunchConfig};
+use profiler_emulator::{Emulator, LaunchConfig};
 use profiler_trace::{DeviceInfo, RecordCost};
 use profiler_wire::descriptor;
 
@@ -85,11 +85,8 @@ impl EmulatedDevice {
         }
     }
 
-    /// What a record costs. By the host's clock each session measures anew.
+    /// What a record costs.
     pub(crate) fn record_cost(&self) -> Result<RecordCost, Error> {
-        if self.template.clock == ClockMode::Real {
-            return self.calibrate();
-        }
         match self.cost.get() {
             Some(&cost) => Ok(cost),
             None => {

@@ -84,7 +84,7 @@ impl<'b> EmulatorSession<'b> {
     /// agree.
     fn read_both(&self) -> Option<ClockPair> {
         let host_ns = self.host.as_ref()?.now_ns();
-        let device_ns = self.device.emulator.globaltimer(self.device.template.clock);
+        let device_ns = self.device.emulator.globaltimer();
         Some(ClockPair { host_ns, device_ns, uncertainty_ns: 0.0 })
     }
 

@@ -34,7 +34,6 @@ pub(super) fn expand(
     let hidden = body.hidden();
     let local = Ident::new("__profiler_recorder", Span::mixed_site());
     let leader = By::leader(by, runtime, &local);
-    let at_site = runtime.at_site(&local);
     let track = runtime.track(given(arguments.track.as_ref()));
     let recorder = body.hidden_recorder(&recorder);
     let body = body.with(emit! {
@@ -43,7 +42,6 @@ pub(super) fn expand(
         let __profiler_region = {
             let #local = #hidden;
             let __profiler_site = #site;
-            #at_site
             #private::LaneRecorder::region(#leader, __profiler_site, #track, ())
         };
         #statements

@@ -1,5 +1,4 @@
 //! The wire format as programs of other versions see it.
 
 mod layout;
-mod selection;
 mod site;

@@ -43,8 +43,6 @@ pub mod intrinsics;
 pub mod linted;
 #[cfg(all(target_arch = "nvptx64", feature = "plain"))]
 pub mod plain;
-#[cfg(all(target_arch = "nvptx64", feature = "selected"))]
-pub mod selected;
 #[cfg(all(target_arch = "nvptx64", feature = "stamps"))]
 pub mod stamps;
 #[cfg(feature = "strategies")]

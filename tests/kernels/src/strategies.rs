@@ -406,6 +406,32 @@ pub unsafe extern "ptx-kernel" fn unguarded_collective(output: *mut u32, odd: u3
     }
 }
 
+/// Switched off by a constant, among kernels that record.
+///
+/// # Safety
+///
+/// As [`by_warp`].
+#[profiled(enabled = false, by = thread, track = 3)]
+pub unsafe extern "ptx-kernel" fn switched_off(output: *mut u32, rounds: u32) {
+    let whole = region_start!("whole", by = elected);
+    let mut done = 0;
+    while done < rounds {
+        profile_anchor!(every = 1_000);
+        profile_region!(TASK[done % 3], by = when(done > 3), value = done);
+        profile_mark!("a round", done);
+        done = addition(recorder!(), done);
+    }
+    region_end!(whole, value = done);
+    // SAFETY: one number a thread.
+    unsafe { *output.add(thread_of_grid()) = done };
+}
+
+#[profiled]
+fn addition(prof: Recorder<'_>, value: u32) -> u32 {
+    profile_signal!("added", value, recorder = prof);
+    value + 1
+}
+
 #[inline(always)]
 fn thread_of_grid() -> usize {
     (thread::block_idx_x() * thread::block_dim_x() + thread::thread_idx_x()) as usize

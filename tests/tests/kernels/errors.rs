@@ -16,12 +16,8 @@ fn errors() -> Vec<(&'static str, Box<dyn Error>)> {
         ("cuda-driver DriverError", Box::new(profiler_cuda_driver::DriverError::NoDevice)),
         (
             "profiler-build Error",
-            Box::new(profiler_build::Error::NoCompiler {
-                command: "install",
-                rejected: Vec::new(),
-            }),
+            Box::new(profiler_build::Ptx::process("// profiler-build:").expect_err("processed")),
         ),
-        ("profiler-build ProcessError", Box::new(profiler_build::ProcessError::AlreadyProcessed)),
         ("profiler-emulator LaunchError", Box::new(profiler_emulator::LaunchError::Stopped)),
         ("profiler-host Error", Box::new(profiler_host::Error::NoPtx)),
         ("profiler-ptx Error", Box::new(profiler_ptx::Error::NotPtx)),

@@ -10,10 +10,8 @@ const ANNOTATED_HOSTED_OFF: &str =
     include_str!(concat!(env!("OUT_DIR"), "/annotated_hosted_off.ptx"));
 const WATCHED: &str = include_str!(concat!(env!("OUT_DIR"), "/watched.ptx"));
 const STRATEGIES: &str = include_str!(concat!(env!("OUT_DIR"), "/strategies.ptx"));
+const STRATEGIES_OFF: &str = include_str!(concat!(env!("OUT_DIR"), "/strategies_off.ptx"));
 const INTRINSICS: &str = include_str!(concat!(env!("OUT_DIR"), "/intrinsics.ptx"));
-const SELECTED_ALL: &str = include_str!(concat!(env!("OUT_DIR"), "/selected_all.ptx"));
-const SELECTED: &str = include_str!(concat!(env!("OUT_DIR"), "/selected.ptx"));
-const SELECTED_ALONE: &str = include_str!(concat!(env!("OUT_DIR"), "/selected_alone.ptx"));
 
 /// Kernels with and without profiling, of which those of the examples have shared memory of their
 /// own.
@@ -49,28 +47,14 @@ ptx_test! {
 }
 
 ptx_test! {
-    fn what_is_not_selected_leaves_nothing() {
-        let kernel = |ptx| entry(ptx, "scale");
-        let (selected, alone) = (kernel(SELECTED), kernel(SELECTED_ALONE));
-        assert_eq!(operations(&selected), operations(&alone));
-        for copied in ["mov.b32", "mov.b64", "mov.u32", "mov.u64"] {
-            assert_eq!(count(&selected, &[copied]), count(&alone, &[copied]), "{copied}");
-        }
-        assert!(operations(&kernel(SELECTED_ALL)).len() > operations(&selected).len());
-        let table = |ptx| profiler_trace::SiteTable::from_ptx(ptx).expect("a site table");
-        let (all, some) = (table(SELECTED_ALL), table(SELECTED));
-        // Both builds number alike, and buffer is asked for only where it can be needed.
-        assert_eq!(all.sites().len(), some.sites().len());
-        let mut left_out = 0;
-        for (all, some) in all.sites().iter().zip(some.sites()) {
-            assert_eq!((all.id, &all.name, all.line), (some.id, &some.name, some.line));
-            if all.strategy != some.strategy {
-                assert_eq!(some.strategy, None, "{}", all.name);
-                left_out += 1;
-            }
-        }
-        assert_eq!(left_out, 10, "sites that say who records and are left out");
-        assert!(some.needs_lanes(), "each thread records into the list");
+    fn a_kernel_that_is_switched_off_is_as_with_profiling_off() {
+        // Its labels have its number in the module.
+        let unnumbered = |line: &str| match line.split_once("$L__BB") {
+            Some((before, label)) => format!("{before}{}", label.trim_start_matches(char::is_numeric)),
+            None => line.to_owned(),
+        };
+        let kernel = |ptx| entry(ptx, "switched_off").into_iter().map(unnumbered).collect::<Vec<_>>();
+        assert_eq!(kernel(STRATEGIES), kernel(STRATEGIES_OFF));
     }
 }
 
@@ -273,13 +257,4 @@ mod kernels_units {
 /// How many lines there are before the next store of a record.
 fn count_until_record(lines: &[&str]) -> usize {
     lines.iter().position(|line| line.contains(RECORD)).expect("the region's record is stored")
-}
-
-/// The operations of a kernel in their order, without copies: which register holds what, and where it
-/// is copied to, differs from one source to another.
-fn operations<'a>(kernel: &[&'a str]) -> Vec<&'a str> {
-    let operation =
-        |line: &&'a str| line.split_whitespace().find(|word| !word.starts_with(['@', '%']));
-    let is_copy = |word: &&str| word.starts_with("mov.b") || word.starts_with(".reg");
-    kernel.iter().filter_map(operation).filter(|word| !is_copy(word)).collect()
 }

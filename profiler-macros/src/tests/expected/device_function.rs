@@ -22,7 +22,6 @@ pub(crate) fn tile<'a, T: Copy, const N: usize>(
             ::core::primitive::u8).code(), symbol = "", max_threads = 0, min_blocks = 0,
             max_registers = 0, names = []
         );
-        ::profiler_device::__at!(__profiler_recorder, __profiler_site);
         ::profiler_device::__private::LaneRecorder::region(
             ::profiler_device::__private::Recorder::leader_warp_index(
                 __profiler_recorder,

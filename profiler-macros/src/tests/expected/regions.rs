@@ -8,7 +8,6 @@ fn enclosing() {
             ::profiler_device::__private::wire::site::STRATEGY_OF_KERNEL, symbol = "",
             max_threads = 0, min_blocks = 0, max_registers = 0, names = []
         );
-        ::profiler_device::__at!(__profiler_recorder, __profiler_site);
         ::profiler_device::__private::LaneRecorder::region(
             ::profiler_device::__private::Recorder::leader(__profiler_recorder),
             __profiler_site,
@@ -25,7 +24,6 @@ fn enclosing() {
             ::profiler_device::__private::wire::Strategy::WarpGroup.code(), symbol = "",
             max_threads = 0, min_blocks = 0, max_registers = 0, names = []
         );
-        ::profiler_device::__at!(__profiler_recorder, __profiler_site);
         ::profiler_device::__private::LaneRecorder::region(
             ::profiler_device::__private::Recorder::leader_warp_group(
                 __profiler_recorder,
@@ -43,12 +41,10 @@ fn enclosing() {
             let _ = ::profiler_device::__site!(
                 kind = Region, name = "TASK", unit = "", strategy =
                 ::profiler_device::__private::wire::Strategy::Thread.code(), symbol = "",
-                max_threads = 0, min_blocks = 0, max_registers = 0, names = [], always =
-                true
+                max_threads = 0, min_blocks = 0, max_registers = 0, names = []
             );
             TASK.__site((index) as ::core::primitive::u64)
         };
-        ::profiler_device::__at!(__profiler_recorder, __profiler_site);
         ::profiler_device::__private::LaneRecorder::region(
             ::profiler_device::__private::Recorder::leader_thread(__profiler_recorder),
             __profiler_site,
@@ -66,7 +62,6 @@ fn enclosing() {
                 ::profiler_device::__private::wire::site::STRATEGY_OF_KERNEL, symbol =
                 "", max_threads = 0, min_blocks = 0, max_registers = 0, names = []
             );
-            ::profiler_device::__at!(__profiler_recorder, __profiler_site);
             ::profiler_device::__private::LaneRecorder::region(
                 ::profiler_device::__private::Recorder::leader(__profiler_recorder),
                 __profiler_site,
@@ -88,7 +83,6 @@ fn enclosing() {
                 ::renamed::__private::wire::site::STRATEGY_OF_KERNEL, symbol = "",
                 max_threads = 0, min_blocks = 0, max_registers = 0, names = []
             );
-            crate::renamed::__at!(__profiler_recorder, __profiler_site);
             crate::renamed::__private::LaneRecorder::region(
                 crate::renamed::__private::Recorder::leader(__profiler_recorder),
                 __profiler_site,

@@ -8,7 +8,6 @@ fn enclosing() {
             ::profiler_device::__private::wire::Strategy::Block.code(), symbol = "",
             max_threads = 0, min_blocks = 0, max_registers = 0, names = []
         );
-        ::profiler_device::__at!(__profiler_recorder, __profiler_site);
         ::profiler_device::__private::LaneRecorder::start(
             ::profiler_device::__private::Recorder::leader_block(__profiler_recorder),
             __profiler_site,
@@ -29,7 +28,6 @@ fn enclosing() {
             ::profiler_device::__private::wire::site::STRATEGY_OF_KERNEL, symbol = "",
             max_threads = 0, min_blocks = 0, max_registers = 0, names = []
         );
-        ::profiler_device::__at!(__profiler_recorder, __profiler_site);
         ::profiler_device::__private::LaneRecorder::mark(
             ::profiler_device::__private::Recorder::leader(__profiler_recorder),
             __profiler_site,
@@ -44,7 +42,6 @@ fn enclosing() {
             ::profiler_device::__private::wire::site::STRATEGY_OF_KERNEL, symbol = "",
             max_threads = 0, min_blocks = 0, max_registers = 0, names = []
         );
-        ::profiler_device::__at!(__profiler_recorder, __profiler_site);
         ::profiler_device::__private::LaneRecorder::mark_value(
             ::profiler_device::__private::Recorder::leader(__profiler_recorder),
             __profiler_site,
@@ -60,7 +57,6 @@ fn enclosing() {
             ::profiler_device::__private::wire::Strategy::Elected.code(), symbol = "",
             max_threads = 0, min_blocks = 0, max_registers = 0, names = []
         );
-        ::profiler_device::__at!(__profiler_recorder, __profiler_site);
         ::profiler_device::__private::LaneRecorder::mark_value(
             ::profiler_device::__private::Recorder::leader_elected(__profiler_recorder),
             __profiler_site,
@@ -76,7 +72,6 @@ fn enclosing() {
             ::profiler_device::__private::wire::site::STRATEGY_OF_KERNEL, symbol = "",
             max_threads = 0, min_blocks = 0, max_registers = 0, names = []
         );
-        ::profiler_device::__at!(__profiler_recorder, __profiler_site);
         ::profiler_device::__private::LaneRecorder::mark_value(
             ::profiler_device::__private::Recorder::leader(__profiler_recorder),
             __profiler_site,
@@ -104,7 +99,7 @@ fn enclosing() {
         let _ = ::profiler_device::__site!(
             kind = Mark, name = "profile_anchor!", unit = "", strategy =
             ::profiler_device::__private::wire::Strategy::Elected.code(), symbol = "",
-            max_threads = 0, min_blocks = 0, max_registers = 0, names = [], always = true
+            max_threads = 0, min_blocks = 0, max_registers = 0, names = []
         );
         let __profiler_recorder = ::profiler_device::__private::Recorder::copied(
             &no_recorder_in_scope__mark_this_fn_profiled_or_pass_recorder,
