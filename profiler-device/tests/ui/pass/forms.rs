@@ -1,4 +1,4 @@
-//! What is odd but legal, beside the forms in `tests/kernels/src/linted`.
+//! What is odd but legal, beside the forms in `tests/kernels/src/linted.rs`.
 #![deny(warnings, unsafe_op_in_unsafe_fn)]
 #![allow(dead_code, reason = "compiled, not run")]
 
