@@ -89,7 +89,7 @@ pub(crate) static CASES: [Case; 30] = [
         "`buffer = host`: a write before, within, between and after the arrays, which the guards show",
         hosted::guards_in_memory_of_the_host,
     ),
-    gpu_case("two_streams", "two streams at once", modules::two_streams),
+    gpu_case("two_streams", "1000 launches in two streams at once", modules::two_streams),
     gpu_case("two_modules", "three modules in one session", modules::two_modules),
     gpu_case("two_sessions", "two sessions at once", modules::two_sessions),
     gpu_case("module_reloaded", "a module loaded again and again", modules::module_reloaded),

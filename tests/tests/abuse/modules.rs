@@ -87,19 +87,21 @@ fn check_all(trace: &Trace) -> Vec<u64> {
     rounds
 }
 
-/// Launches in two streams at once; with linear slots refused, with the remedy.
+/// A thousand launches in two streams at once; with linear slots refused, with the remedy.
 pub(crate) fn two_streams(_: Setting) {
-    const LAUNCHES: u32 = 40;
+    const LAUNCHES: u32 = 1000;
     let gpu = Gpu::new();
     let module = load(ptx());
     let other = new_stream();
     let session = attach(&module, builder().records_per_warp(40).max_warps(LAUNCHES * WARPS));
     for launch in 0..LAUNCHES {
         let stream = if launch % 2 == 0 { &gpu.stream } else { &other };
-        launch_warps(&module, stream, launch + 1);
+        launch_warps(&module, stream, 1 + launch % 40);
     }
     let trace = session.finish().expect("a trace");
-    assert_eq!(check_all(&trace), (1..=u64::from(LAUNCHES)).collect::<Vec<_>>());
+    let mut rounds: Vec<u64> = (0..LAUNCHES).map(|launch| (1 + launch % 40).into()).collect();
+    rounds.sort_unstable();
+    assert_eq!(check_all(&trace), rounds);
 
     let mut session = attach(&module, builder().slots(Slots::Linear));
     session.prepare(&gpu.stream, GRID, BLOCK).expect("the first stream");
@@ -139,9 +141,17 @@ pub(crate) fn two_modules(_: Setting) {
         assert_eq!(check_all(&trace), [1, 2, 3]);
     }
 }
+        // The ids of each module begin at 1; the names must not be mixed up.
+        for warp in &trace.warps {
+            let is_other = trace.site(trace.launches[warp.launch].kernel).name == "thousand";
+            let mut names = warp.regions.iter().map(|region| trace.site(region.site).name.as_str());
+            assert_eq!(names.next(), Some(if is_other { "000" } else { "round" }));
+            assert!(names.all(|name| (name == "round") != is_other));
+            assert!(!is_other || warp.recorded == 1000);
+        }
 
-/// A module that is unloaded and loaded again between sessions, and one that no session is attached
-/// to beside one that has a session.
+/// A module that is unloaded and loaded again between sessions, with one that was dropped before each; and one that
+/// no session is attached to beside one that has a session.
 pub(crate) fn module_reloaded(_: Setting) {
     let gpu = Gpu::new();
     let without = load(ptx());
@@ -149,6 +159,11 @@ pub(crate) fn module_reloaded(_: Setting) {
         let module = load(ptx());
         let session = attach(&module, builder().max_warps(WARPS));
         launch_warps(&module, &gpu.stream, rounds);
+        let dropped = attach(&module, builder());
+        launch_warps(&module, &gpu.stream, 7);
+        drop(dropped);
+        // Between two sessions nothing is recorded, and the arrays of the last are gone.
+        launch_warps(&module, &gpu.stream, 8);
         launch_warps(&without, &gpu.stream, 9);
         let trace = session.finish().expect("a trace");
         assert_eq!(check_all(&trace), [u64::from(rounds)]);
@@ -191,7 +206,8 @@ pub(crate) fn graph_replays(_: Setting) {
     }
     let trace = session.finish().expect("a trace");
     assert_eq!(check_all(&trace), [5; REPLAYS as usize]);
-    assert_eq!(trace.launches.len(), 2 * REPLAYS as usize);
+    let order = trace.launches.iter().map(|launch| trace.site(launch.kernel).name.as_str());
+    assert_eq!(order.collect::<Vec<_>>(), ["warp_cycles", "warps_leave"].repeat(REPLAYS as usize));
     for name in ["warp_cycles", "warps_leave"] {
         let of_kernel: Vec<_> = (trace.launches.iter())
             .filter(|launch| trace.site(launch.kernel).name == name)

@@ -1,11 +1,9 @@
 //! Ten times more records than there is room for, by every strategy: nothing is written outside of
 //! the buffers, and what is kept and what is lost add up.
 
-use crate::support::back_ends;
-use crate::support::lane_buffers;
+use crate::support::on_both_back_ends;
+use crate::support::with_lane_buffers;
 
-use back_ends::on_both_back_ends;
-use lane_buffers::with_lane_buffers;
 use profiler_device::DescriptorPtr;
 use profiler_host::{
     Backend, BackendChoice, Error, Keep, LaneBuffers, Profiler, Session, Slots, launch,

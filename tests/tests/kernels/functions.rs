@@ -1,9 +1,8 @@
 //! Functions of profiler-kernel beside those of `intrinsics`: what kernels get from them, on the emulator and, with
 //! `--ignored`, on a GPU.
 
-use crate::support::back_ends;
+use crate::support::on_both_back_ends;
 
-use back_ends::on_both_back_ends;
 use profiler_host::{Backend, BackendChoice, launch};
 use test_kernels::functions as kernels;
 

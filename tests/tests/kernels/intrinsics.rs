@@ -1,11 +1,10 @@
 //! Every function that differs between the GPU and its twin: what kernels get from it, on the emulator
 //! and, with `--ignored`, on a GPU.
 
-use crate::support::back_ends;
+use crate::support::on_both_back_ends;
 
 use std::collections::BTreeSet;
 
-use back_ends::on_both_back_ends;
 use profiler_host::{Backend, BackendChoice, Profiler, launch};
 use profiler_trace::{DiagnosticKind, Trace, Value};
 use test_kernels::intrinsics as kernels;
@@ -20,7 +19,6 @@ on_both_back_ends! {
     warps_vote_and_shuffle
     blocks_meet_and_share
     threads_count_and_hand_over
-    arithmetic_is_exact_enough
     what_is_pinned_keeps_its_value
     copies_arrive
     records_of_every_form_hold_what_was_done
