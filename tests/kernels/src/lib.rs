@@ -33,6 +33,8 @@ pub mod buffers;
 pub mod collectives;
 #[cfg(all(target_arch = "nvptx64", feature = "declared"))]
 pub mod declared;
+#[cfg(any(feature = "abuse", feature = "watched"))]
+pub mod every_strategy;
 #[cfg(feature = "functions")]
 pub mod functions;
 #[cfg(feature = "intrinsics")]

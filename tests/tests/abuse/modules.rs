@@ -54,8 +54,10 @@ fn attach(module: &Module, builder: ProfilerBuilder) -> Session<'_> {
 fn launch_warps(module: &Module, stream: &Stream, rounds: u32) {
     let nothing = DevicePointer::<u32>::null();
     // SAFETY: the kernel takes a null pointer.
-    unsafe { launch!(module.warp_cycles<<<GRID, BLOCK, 0, stream>>>(nothing, rounds, 0_u32)) }
-        .expect("the launch");
+    unsafe {
+        launch!(module.warp_cycles<<<GRID, BLOCK, 0, stream>>>(nothing, rounds, 0_u32, 0_u32))
+    }
+    .expect("the launch");
 }
 
 /// Launches `warps_leave`, which writes nothing.
@@ -139,8 +141,6 @@ pub(crate) fn two_modules(_: Setting) {
         let trace = session.finish().expect("a trace");
         assert_eq!(trace.launches.len(), 4);
         assert_eq!(check_all(&trace), [1, 2, 3]);
-    }
-}
         // The ids of each module begin at 1; the names must not be mixed up.
         for warp in &trace.warps {
             let is_other = trace.site(trace.launches[warp.launch].kernel).name == "thousand";
@@ -149,6 +149,8 @@ pub(crate) fn two_modules(_: Setting) {
             assert!(names.all(|name| (name == "round") != is_other));
             assert!(!is_other || warp.recorded == 1000);
         }
+    }
+}
 
 /// A module that is unloaded and loaded again between sessions, with one that was dropped before each; and one that
 /// no session is attached to beside one that has a session.
@@ -157,13 +159,13 @@ pub(crate) fn module_reloaded(_: Setting) {
     let without = load(ptx());
     for rounds in 1..6 {
         let module = load(ptx());
-        let session = attach(&module, builder().max_warps(WARPS));
-        launch_warps(&module, &gpu.stream, rounds);
         let dropped = attach(&module, builder());
         launch_warps(&module, &gpu.stream, 7);
         drop(dropped);
         // Between two sessions nothing is recorded, and the arrays of the last are gone.
         launch_warps(&module, &gpu.stream, 8);
+        let session = attach(&module, builder().max_warps(WARPS));
+        launch_warps(&module, &gpu.stream, rounds);
         launch_warps(&without, &gpu.stream, 9);
         let trace = session.finish().expect("a trace");
         assert_eq!(check_all(&trace), [u64::from(rounds)]);
