@@ -15,4 +15,5 @@ macro_rules! in_edition_2021 {
 in_edition_2021! {
     Forms: "forms.rs",
     SafeCrate: "safe_crate.rs",
+    Shapes: "shapes.rs",
 }
