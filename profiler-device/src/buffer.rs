@@ -3,7 +3,7 @@
 use profiler_wire::descriptor::{FLAG_LANES, LANE_STEP, offset};
 use profiler_wire::record::UNIT_BYTES;
 
-use crate::hardware::{self, constant_u32, constant_u64};
+use crate::hardware::{self, Descriptor};
 
 /// A slot that a warp has not found.
 pub(crate) const NO_SLOT: u32 = u32::MAX;
@@ -70,33 +70,33 @@ impl LaneBuffer {
     }
 
     #[inline(always)]
-    pub(crate) fn of_leader(slot: u32) -> Self {
+    pub(crate) fn of_leader(descriptor: impl Descriptor, slot: u32) -> Self {
         if slot == NO_SLOT {
             return Self::none(0);
         }
         Self {
-            address: constant_u64::<{ offset::RECORDS }>()
-                + (u64::from(slot) << constant_u32::<{ offset::RECORD_SHIFT }>()),
-            mask: constant_u32::<{ offset::RECORD_MASK }>(),
+            address: descriptor.u64::<{ offset::RECORDS }>()
+                + (u64::from(slot) << descriptor.u32::<{ offset::RECORD_SHIFT }>()),
+            mask: descriptor.u32::<{ offset::RECORD_MASK }>(),
             budget: WriteBudget {
-                limit: constant_u32::<{ offset::RECORD_LIMIT }>(),
+                limit: descriptor.u32::<{ offset::RECORD_LIMIT }>(),
                 step: step_of(0),
             },
         }
     }
 
     #[inline(always)]
-    pub(crate) fn of_lane(flags: u32, slot: u32, lane: u32) -> Self {
+    pub(crate) fn of_lane(descriptor: impl Descriptor, flags: u32, slot: u32, lane: u32) -> Self {
         if slot == NO_SLOT || flags & FLAG_LANES == 0 {
             return Self::none(lane);
         }
         Self {
-            address: constant_u64::<{ offset::LANES }>()
-                + (u64::from(slot) << constant_u32::<{ offset::LANE_SHIFT }>())
+            address: descriptor.u64::<{ offset::LANES }>()
+                + (u64::from(slot) << descriptor.u32::<{ offset::LANE_SHIFT }>())
                 + u64::from(lane * UNIT_BYTES),
-            mask: constant_u32::<{ offset::LANE_MASK }>(),
+            mask: descriptor.u32::<{ offset::LANE_MASK }>(),
             budget: WriteBudget {
-                limit: constant_u32::<{ offset::LANE_LIMIT }>(),
+                limit: descriptor.u32::<{ offset::LANE_LIMIT }>(),
                 step: step_of(lane),
             },
         }

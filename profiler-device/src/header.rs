@@ -6,13 +6,13 @@ use profiler_wire::header::{self, SlotHeader};
 use profiler_wire::site::Buffer;
 
 use crate::config::Config;
-use crate::hardware::{self, constant_u64};
+use crate::hardware::{self, Descriptor};
 use crate::site::SiteId;
 
 /// The address of a slot's header.
 #[inline(always)]
-pub(crate) fn header_address(slot: u32) -> u64 {
-    constant_u64::<{ offset::HEADERS }>() + u64::from(slot) * header::BYTES as u64
+pub(crate) fn header_address(descriptor: impl Descriptor, slot: u32) -> u64 {
+    descriptor.u64::<{ offset::HEADERS }>() + u64::from(slot) * header::BYTES as u64
 }
 
 /// Cycles within which the three reads of an anchor must lie.

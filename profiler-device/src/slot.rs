@@ -5,18 +5,18 @@ use profiler_wire::descriptor::{CLAIM_STRIDE, SHARDS_PER_SM, offset};
 
 use crate::buffer::NO_SLOT;
 use crate::config::Config;
-use crate::hardware::{self, constant_u32, constant_u64};
+use crate::hardware::{self, Constant, Descriptor};
 
 /// The number of this block among those that a session records, if there is a session and it does.
 #[inline(always)]
-pub(crate) fn ordinal_of_block(config: Config) -> Option<u64> {
-    if !config.enabled || constant_u32::<{ offset::VERSION }>() != WIRE_VERSION {
+pub(crate) fn ordinal_of_block(config: Config, descriptor: impl Descriptor) -> Option<u64> {
+    if !config.enabled || descriptor.u32::<{ offset::VERSION }>() != WIRE_VERSION {
         return None;
     }
     let [x, y, z] = hardware::block_index();
     let [width, height, _] = hardware::grid_dim();
-    let first = constant_u32::<{ offset::BLOCK_FIRST }>();
-    let magic = constant_u64::<{ offset::BLOCK_MAGIC }>();
+    let first = descriptor.u32::<{ offset::BLOCK_FIRST }>();
+    let magic = descriptor.u64::<{ offset::BLOCK_MAGIC }>();
     // Blocks between those of a stride leave here after few instructions; a division would hold them up. Of a stride
     // of 1 the limit is the largest number.
     let near = z.wrapping_mul(height).wrapping_add(y).wrapping_mul(width).wrapping_add(x);
@@ -31,7 +31,7 @@ pub(crate) fn ordinal_of_block(config: Config) -> Option<u64> {
         let near = u32::try_from(ordinal).ok()?;
         ordinal = ((u128::from(near) * u128::from(magic)) >> 64) as u64;
     }
-    let count = constant_u32::<{ offset::BLOCK_COUNT }>();
+    let count = descriptor.u32::<{ offset::BLOCK_COUNT }>();
     (count == u32::MAX || ordinal < u64::from(count)).then_some(ordinal)
 }
 
@@ -57,28 +57,28 @@ pub(crate) fn lanes_of(warp: u32) -> u32 {
 
 /// The slot that follows from the grid: the warp's index among the selected ones, from the base.
 #[inline(always)]
-pub(crate) fn linear_slot(ordinal: u64, warp: u32) -> u32 {
+pub(crate) fn linear_slot(descriptor: impl Descriptor, ordinal: u64, warp: u32) -> u32 {
     let [x, y, z] = hardware::block_dim();
     let warps = (x * y * z).div_ceil(32);
     let present = u32::MAX >> (32 - warps);
-    let mask = constant_u32::<{ offset::WARP_MASK }>() & present;
+    let mask = descriptor.u32::<{ offset::WARP_MASK }>() & present;
     let rank = (mask & ((1 << warp) - 1)).count_ones();
-    let slot = u64::from(constant_u32::<{ offset::SLOT_BASE }>())
+    let slot = u64::from(descriptor.u32::<{ offset::SLOT_BASE }>())
         + ordinal * u64::from(mask.count_ones())
         + u64::from(rank);
-    if slot < u64::from(constant_u32::<{ offset::SLOT_COUNT }>()) { slot as u32 } else { NO_SLOT }
+    if slot < u64::from(descriptor.u32::<{ offset::SLOT_COUNT }>()) { slot as u32 } else { NO_SLOT }
 }
 
 /// A slot of a shard of this SM, or of the common pool where the shard is used up.
 ///
 /// # Safety
 ///
-/// The module's descriptor must be a session's: its counters are live.
+/// The descriptor must be a session's: its counters are live.
 #[inline(always)]
-pub(crate) unsafe fn claim_slot() -> u32 {
-    let claims = constant_u64::<{ offset::CLAIMS }>();
-    let sm_count = constant_u32::<{ offset::SM_COUNT }>();
-    let slots = constant_u32::<{ offset::SLOTS_PER_SHARD }>();
+pub(crate) unsafe fn claim_slot(descriptor: impl Descriptor) -> u32 {
+    let claims = descriptor.u64::<{ offset::CLAIMS }>();
+    let sm_count = descriptor.u32::<{ offset::SM_COUNT }>();
+    let slots = descriptor.u32::<{ offset::SLOTS_PER_SHARD }>();
     let counter = |index: u32| claims + u64::from(index) * u64::from(CLAIM_STRIDE);
     if slots != 0 {
         // `%smid` may exceed the number of SMs ("Special Registers: %smid"); such SMs share
@@ -94,8 +94,8 @@ pub(crate) unsafe fn claim_slot() -> u32 {
     }
     // SAFETY: as above; the last counter is the pool's.
     let claimed = unsafe { hardware::atomic_add_u64(counter(SHARDS_PER_SM * sm_count), 1) };
-    let slot = u64::from(constant_u32::<{ offset::POOL_START }>()) + claimed;
-    if slot < u64::from(constant_u32::<{ offset::SLOT_COUNT }>()) { slot as u32 } else { NO_SLOT }
+    let slot = u64::from(descriptor.u32::<{ offset::POOL_START }>()) + claimed;
+    if slot < u64::from(descriptor.u32::<{ offset::SLOT_COUNT }>()) { slot as u32 } else { NO_SLOT }
 }
 
 /// A slot that lane 0 claims as it does on entry, in all lanes of the warp: what a kernel can do to find out
@@ -110,6 +110,6 @@ pub(crate) unsafe fn claim_slot() -> u32 {
 #[must_use]
 pub unsafe fn claim_slot_for_warp(lane: u32, warp: u32) -> u32 {
     // SAFETY: the caller's.
-    let slot = if lane == 0 { unsafe { claim_slot() } } else { NO_SLOT };
+    let slot = if lane == 0 { unsafe { claim_slot(Constant) } } else { NO_SLOT };
     hardware::broadcast(lanes_of(warp), slot)
 }

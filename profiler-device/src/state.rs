@@ -10,7 +10,7 @@ use profiler_wire::site::Buffer;
 
 use crate::buffer::{LaneBuffer, NO_SLOT, WriteBudget, step_of};
 use crate::config::Config;
-use crate::hardware::{self, constant_u32, constant_u64};
+use crate::hardware::{self, Constant, Descriptor};
 use crate::header::{anchor, header_address, write_entry, write_units};
 use crate::site::SiteId;
 use crate::slot::{claim_slot, lanes_of, linear_slot, ordinal_of_block};
@@ -52,7 +52,7 @@ impl State {
     #[inline(always)]
     #[must_use]
     pub fn recorded_block(config: Config) -> Option<u64> {
-        ordinal_of_block(config)
+        ordinal_of_block(config, Constant)
     }
 
     /// Enters a kernel whose `block` is recorded.
@@ -65,7 +65,7 @@ impl State {
     #[inline(always)]
     #[must_use]
     pub unsafe fn enter_block(kernel: SiteId, config: Config, block: u64) -> Self {
-        let state = Self::enter_selected(kernel, config, block);
+        let state = Self::enter_selected(kernel, config, Constant, block);
         // Lane 0 does more than others there, and some warps do nothing. After it they are together again.
         hardware::converge();
         state
@@ -95,24 +95,29 @@ impl State {
     }
 
     #[inline(always)]
-    fn enter_selected(kernel: SiteId, config: Config, block: u64) -> Self {
+    fn enter_selected(
+        kernel: SiteId,
+        config: Config,
+        descriptor: impl Descriptor,
+        block: u64,
+    ) -> Self {
         let lane = hardware::lane_id();
         let warp = hardware::warp_index();
-        if constant_u32::<{ offset::WARP_MASK }>() >> warp & 1 == 0 {
+        if descriptor.u32::<{ offset::WARP_MASK }>() >> warp & 1 == 0 {
             return Self::silent(config);
         }
-        let flags = constant_u32::<{ offset::FLAGS }>();
+        let flags = descriptor.u32::<{ offset::FLAGS }>();
         let mut slot = if flags & FLAG_CLAIMED == 0 {
-            linear_slot(block, warp)
+            linear_slot(descriptor, block, warp)
         } else if lane == 0 {
             // SAFETY: the descriptor is a session's.
-            unsafe { claim_slot() }
+            unsafe { claim_slot(descriptor) }
         } else {
             NO_SLOT
         };
         if lane == 0 && slot != NO_SLOT {
             // SAFETY: the slot is this warp's alone, and lane 0 writes its header.
-            unsafe { write_entry(header_address(slot), kernel, config, warp) };
+            unsafe { write_entry(header_address(descriptor, slot), kernel, config, warp) };
         }
         // Where other lanes have buffers they wait here for lane 0, also where they know the slot: a
         // record from before the entry would have no time.
@@ -120,9 +125,9 @@ impl State {
             slot = hardware::broadcast(lanes_of(warp), slot);
         }
         let buffer = if lane == 0 {
-            LaneBuffer::of_leader(slot)
+            LaneBuffer::of_leader(descriptor, slot)
         } else {
-            LaneBuffer::of_lane(flags, slot, lane)
+            LaneBuffer::of_lane(descriptor, flags, slot, lane)
         };
         let leads = match config.strategy {
             Strategy::Block => lane == 0 && warp == 0,
@@ -331,7 +336,7 @@ impl State {
     }
 
     #[inline(always)]
-    fn exit(&self) {
+    fn exit_through(&self, descriptor: impl Descriptor) {
         let lane = hardware::lane_id();
         if self.config.buffer() == Buffer::Host {
             // So that who sees the counts below sees all units that they count.
@@ -343,7 +348,7 @@ impl State {
             hardware::leave_with_warp();
             let (clock, globaltimer) = anchor();
             let exit = ExitHeader { clock, globaltimer, units, attachments };
-            let address = header_address(self.slot) + 8 * header::EXIT_START as u64;
+            let address = header_address(descriptor, self.slot) + 8 * header::EXIT_START as u64;
             // SAFETY: the slot is this warp's alone, and lane 0 writes its header.
             unsafe { write_units(self.config.buffer(), address, exit.pack()) };
             return;
@@ -352,9 +357,9 @@ impl State {
             if units == 0 {
                 return;
             }
-            if self.slot != NO_SLOT && constant_u32::<{ offset::FLAGS }>() & FLAG_LANES != 0 {
+            if self.slot != NO_SLOT && descriptor.u32::<{ offset::FLAGS }>() & FLAG_LANES != 0 {
                 let index = u64::from(self.slot) * 32 + u64::from(lane);
-                let address = constant_u64::<{ offset::LANE_COUNTS }>() + 8 * index;
+                let address = descriptor.u64::<{ offset::LANE_COUNTS }>() + 8 * index;
                 let counts = header::pack_counts(units, attachments);
                 // SAFETY: the count is this lane's alone.
                 unsafe {
@@ -366,7 +371,7 @@ impl State {
                 return;
             }
         }
-        let lost = constant_u64::<{ offset::LOST }>();
+        let lost = descriptor.u64::<{ offset::LOST }>();
         // SAFETY: the session's three counters of 8 bytes.
         unsafe {
             if lane == 0 {
@@ -385,6 +390,6 @@ impl Drop for State {
         if !self.is_recording() || hardware::is_unwinding() {
             return;
         }
-        self.exit();
+        self.exit_through(Constant);
     }
 }

@@ -13,13 +13,7 @@ macro_rules! in_edition_2021 {
 }
 
 in_edition_2021! {
-    Attributes: "attributes.rs",
-    DeviceFunctions: "device_functions.rs",
-    Hygiene: "hygiene.rs",
-    ItemsNamedLikeLocals: "items_named_like_locals.rs",
-    Kernels: "kernels.rs",
-    MacroRules: "macro_rules.rs",
-    MarksAndTokens: "marks_and_tokens.rs",
-    Regions: "regions.rs",
+    Forms: "forms.rs",
     SafeCrate: "safe_crate.rs",
+    Shapes: "shapes.rs",
 }

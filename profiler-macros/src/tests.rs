@@ -1,10 +1,11 @@
 //! The expansions of the macros, compared with readable files, and rules for every expansion.
 //! `UPDATE_EXPECT=1` rewrites the files.
 
-use expect_test::{ExpectFile, expect_file};
+use expect_test::expect_file;
 use proc_macro2::TokenStream;
-use quote::quote;
+use quote::{ToTokens as _, quote};
 
+use crate::runtime::HIDDEN_RECORDER;
 use crate::{mark, names, profiled, region};
 
 fn pretty(items: TokenStream) -> String {
@@ -15,13 +16,25 @@ fn pretty(items: TokenStream) -> String {
     }
 }
 
-fn check(items: TokenStream, expected: ExpectFile) {
-    expected.assert_eq(&pretty(items));
-}
+/// How expansions name what the runtime has for them alone.
+const RUNTIME: &str = ":: profiler_device :: __private ::";
 
-/// Statements, in a function so that they are a file.
-fn check_statements(statements: TokenStream, expected: ExpectFile) {
-    check(quote!(fn enclosing() { #statements }), expected);
+/// Text for the file of expansions: with `__private::` for the whole path and a shorter name of the recorder; and of
+/// the two copies of a kernel, for nvptx64 and for the CPU, the second without its body, which is that of the first.
+fn shown(name: &str, items: TokenStream) -> String {
+    let text = items.to_string();
+    let renamed = text.matches(":: renamed :: __private ::").count();
+    let whole = text.matches(RUNTIME).count();
+    assert_eq!(text.matches("__private ::").count(), whole + renamed, "{name}: {text}");
+    let text =
+        text.replace(RUNTIME, "__private ::").replace(HIDDEN_RECORDER, "no_recorder_in_scope");
+    let mut file: syn::File = syn::parse_str(&text).expect("Rust");
+    if let [syn::Item::Fn(on_gpu), syn::Item::Fn(on_cpu)] = file.items.as_mut_slice() {
+        let body = |function: &syn::ItemFn| function.block.to_token_stream().to_string();
+        assert_eq!(body(on_gpu), body(on_cpu), "{name}");
+        on_cpu.block.stmts.clear();
+    }
+    format!("// {name}\n{}\n", prettyplease::unparse(&file))
 }
 
 /// The messages of the `compile_error!`s in an expansion, in order.
@@ -46,59 +59,63 @@ fn messages(items: TokenStream) -> Vec<String> {
 }
 
 #[test]
-fn kernel_with_every_argument() {
-    check(
-        profiled::expand(
-            quote! {
-                name = "all", by = when(tile > 1), track = tile, clock = globaltimer,
-                buffer = global, enabled = TUNING, max_threads = THREADS * 2,
-                min_blocks = 2, max_registers = 96, single_body, crate = ::renamed
-            },
-            quote! {
-                #[unsafe(export_name = "symbol")]
-                unsafe extern "ptx-kernel" fn everything<T>(tile: u32) {}
-            },
-        ),
-        expect_file!["tests/expected/kernel_with_every_argument.rs"],
+fn expansions() {
+    let every_argument = profiled::expand(
+        quote! {
+            name = "all", by = when(tile > 1), track = tile, clock = globaltimer,
+            buffer = global, enabled = TUNING, max_threads = THREADS * 2,
+            min_blocks = 2, max_registers = 96, single_body, crate = ::renamed
+        },
+        quote! {
+            #[unsafe(export_name = "symbol")]
+            unsafe extern "ptx-kernel" fn everything<T>(tile: u32) {}
+        },
     );
+    let compiled_twice = profiled::expand(
+        quote!(),
+        quote! {
+            pub extern "ptx-kernel" fn kernel<'a, T: Copy, const N: usize>(
+                data: &'a [T; N], _: u32, mut left: u32,
+            ) where T: Send {
+                let _ = data;
+            }
+        },
+    );
+    let device_function = profiled::expand(
+        quote!(name = "tile", by = warp(2), track = N as u32),
+        quote! {
+            pub(crate) fn tile<'a, T: Copy, const N: usize>(
+                &self, prof: &mut Recorder<'a>, value: T,
+            ) -> impl Fn() -> T + use<'a, T, N> {
+                move || value
+            }
+        },
+    );
+    let list =
+        names::expand(quote!(#[cfg(all())] pub(crate) TASK = ["load", "mma"], unit = "bytes"));
+    // `#[cuda_std::kernel]` above `#[profiled]` has been expanded when `#[profiled]` is.
+    let rust_cuda = profiled::expand(
+        quote!(track = 1),
+        quote! {
+            #[no_mangle]
+            #[nvvm_internal(kernel())]
+            pub unsafe extern "C" fn expanded_before(output: *mut u32) { *output = 1; }
+        },
+    );
+    let text = [
+        shown("a kernel with every argument", every_argument),
+        shown("a generic body compiled twice", compiled_twice),
+        shown("a device function", device_function),
+        shown("regions", regions()),
+        shown("tokens and marks", tokens_and_marks()),
+        shown("a list of names", list),
+        shown("a kernel that Rust-CUDA has expanded before", rust_cuda),
+    ];
+    expect_file!["tests/expected.rs"].assert_eq(&text.concat());
 }
 
-#[test]
-fn generic_body_compiled_twice() {
-    check(
-        profiled::expand(
-            quote!(),
-            quote! {
-                pub extern "ptx-kernel" fn kernel<'a, T: Copy, const N: usize>(
-                    data: &'a [T; N], _: u32, mut left: u32,
-                ) where T: Send {
-                    let _ = data;
-                }
-            },
-        ),
-        expect_file!["tests/expected/generic_body_compiled_twice.rs"],
-    );
-}
-
-#[test]
-fn device_function() {
-    check(
-        profiled::expand(
-            quote!(name = "tile", by = warp(2), track = N as u32),
-            quote! {
-                pub(crate) fn tile<'a, T: Copy, const N: usize>(
-                    &self, prof: &mut Recorder<'a>, value: T,
-                ) -> impl Fn() -> T + use<'a, T, N> {
-                    move || value
-                }
-            },
-        ),
-        expect_file!["tests/expected/device_function.rs"],
-    );
-}
-
-#[test]
-fn regions() {
+/// Statements, in a function so that they are a file.
+fn regions() -> TokenStream {
     let forms = [
         quote!("statement"),
         quote!(
@@ -115,14 +132,11 @@ fn regions() {
     ]
     .map(region::expand_region);
     let [statement, options, list, block, everything] = forms;
-    check_statements(
-        quote!(#statement #options #list let x = #block; let y = #everything;),
-        expect_file!["tests/expected/regions.rs"],
-    );
+    quote!(fn enclosing() { #statement #options #list let x = #block; let y = #everything; })
 }
 
-#[test]
-fn tokens_and_marks() {
+/// Likewise.
+fn tokens_and_marks() -> TokenStream {
     let start = region::expand_start(quote!("token", by = block));
     let end = region::expand_end(quote!(token));
     let end_with = region::expand_end(quote!(token, value = 3));
@@ -135,38 +149,18 @@ fn tokens_and_marks() {
     let now_and_then = mark::expand_anchor(quote!(every = 1 << 18, recorder = prof));
     let elected_anchor = mark::expand_anchor(quote!(by = elected));
     let anchor_of_warp = mark::expand_anchor(quote!(by = warp(INDEX)));
-    check_statements(
-        quote!(
+    quote!(
+        fn enclosing() {
             let token = #start; #end; #end_with; let prof = #recorder; #mark; #value; #signal; #wait;
             #anchor; #now_and_then; #elected_anchor; #anchor_of_warp;
-        ),
-        expect_file!["tests/expected/tokens_and_marks.rs"],
-    );
+        }
+    )
 }
 
-#[test]
-fn name_list() {
-    check(
-        names::expand(quote!(#[cfg(all())] pub(crate) TASK = ["load", "mma"], unit = "bytes")),
-        expect_file!["tests/expected/name_list.rs"],
-    );
-}
-
-/// `#[cuda_std::kernel]` above `#[profiled]` has been expanded when `#[profiled]` is; below, it has
-/// yet to read what `#[profiled]` emits. Either way there is one item, with the signature untouched.
+/// `#[cuda_std::kernel]` below `#[profiled]` has yet to read what `#[profiled]` emits: one item, with the signature
+/// untouched.
 #[test]
 fn rust_cuda_kernels() {
-    check(
-        profiled::expand(
-            quote!(track = 1),
-            quote! {
-                            #[no_mangle]
-            #[nvvm_internal(kernel())]
-                            pub unsafe extern "C" fn expanded_before(output: *mut u32) { *output = 1; }
-                        },
-        ),
-        expect_file!["tests/expected/rust_cuda_expanded_before.rs"],
-    );
     for attribute in
         [quote!(#[kernel]), quote!(#[cuda_std::kernel]), quote!(#[kernel(block_dim = 1d)])]
     {
@@ -230,7 +224,7 @@ fn an_annotation_with_mistakes_still_expands() {
             found.iter().zip(expected).all(|(found, start)| found.starts_with(start)),
             "{found:?}"
         );
-        assert!(pretty(expansion).contains(crate::runtime::HIDDEN_RECORDER));
+        assert!(pretty(expansion).contains(HIDDEN_RECORDER));
     }
 }
 

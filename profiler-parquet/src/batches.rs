@@ -3,6 +3,7 @@
 //! Warps in the trace's order; of each its own row, then those of its regions, then those of its
 //! marks. So the row of anything is known by arithmetic.
 
+use std::io;
 use std::sync::Arc;
 
 use arrow_array::{ArrayRef, RecordBatch};
@@ -11,11 +12,10 @@ use profiler_trace::{
     Launch, Mark, MarkIndex, Progress, Region, SiteIndex, Time, Trace, Value, Warp, WarpSource,
 };
 
-use crate::Summary;
-use crate::columns::{self, Column, Columns};
-use crate::error::{Dangling, WriteError};
-use crate::names::{Kind, Names, clock_key};
+use crate::columns::{self, Cells, Column, Columns};
+use crate::names::{Kind, Names};
 use crate::nesting::{Nesting, PathKey, Paths, Within};
+use crate::writer::of_arrow;
 
 /// Makes record batches of the rows of a trace.
 pub(crate) struct Batches<'a> {
@@ -29,8 +29,6 @@ pub(crate) struct Batches<'a> {
     released: Vec<Released>,
     /// Those of `released` that were passed.
     passed: usize,
-    /// Rows of each kind that were made.
-    pub(crate) made: Summary,
     builders: Columns,
     /// Rows in the builders.
     gathered: usize,
@@ -85,27 +83,27 @@ fn mark_row(next: u64, warp: &Warp, mark: usize) -> u64 {
 }
 
 /// A row, but for what its warp and its site say.
-struct Row {
-    event: u64,
-    kind: Kind,
-    site: SiteIndex,
-    lane: Option<u8>,
-    track: Option<u32>,
-    depth: Option<u16>,
-    parent: Option<u64>,
-    path: PathKey,
-    start: Time,
-    end: Option<Time>,
-    value: Option<Value>,
-    released_by: Option<u64>,
+pub(crate) struct Row {
+    pub(crate) event: u64,
+    pub(crate) kind: Kind,
+    pub(crate) site: SiteIndex,
+    pub(crate) lane: Option<u8>,
+    pub(crate) track: Option<u32>,
+    pub(crate) depth: Option<u16>,
+    pub(crate) parent: Option<u64>,
+    pub(crate) path: PathKey,
+    pub(crate) start: Time,
+    pub(crate) end: Option<Time>,
+    pub(crate) value: Option<Value>,
+    pub(crate) released_by: Option<u64>,
     /// Records that the warp kept and that it lost.
-    counts: Option<(u64, u64)>,
+    pub(crate) counts: Option<(u64, u64)>,
 }
 
 impl<'a> Batches<'a> {
     /// Goes through the warps once, for the paths, and so that nothing is found wrong when half is
     /// written.
-    pub(crate) fn new(source: &'a impl WarpSource) -> Result<Self, WriteError> {
+    pub(crate) fn new(source: &'a impl WarpSource) -> io::Result<Self> {
         let trace = source.outline();
         let mut paths = Paths::default();
         let mut first_rows = Vec::with_capacity(trace.warps.len() + 1);
@@ -134,7 +132,6 @@ impl<'a> Batches<'a> {
             schema: Arc::new(columns::schema()),
             builders: Columns::default(),
             gathered: 0,
-            made: Summary::default(),
             passed: 0,
             trace,
             columns,
@@ -152,11 +149,11 @@ impl<'a> Batches<'a> {
         &mut self,
         source: &impl WarpSource,
         rows: usize,
-        mut take: impl FnMut(&RecordBatch) -> Result<(), WriteError>,
-    ) -> Result<(), WriteError> {
+        mut take: impl FnMut(&RecordBatch) -> io::Result<()>,
+    ) -> io::Result<()> {
         each_warp("warps written", source, |index, warp| {
             self.warp(index, warp, &mut |batches, row| {
-                batches.push(warp, row);
+                batches.push(warp, &row);
                 if batches.gathered == rows {
                     take(&batches.finish()?)?;
                 }
@@ -170,12 +167,12 @@ impl<'a> Batches<'a> {
     }
 
     /// What was gathered.
-    fn finish(&mut self) -> Result<RecordBatch, WriteError> {
+    fn finish(&mut self) -> io::Result<RecordBatch> {
         self.gathered = 0;
         let arrays: Vec<ArrayRef> =
             self.builders.finish(&self.columns, &self.names.dictionaries)?;
         let batch = RecordBatch::try_new(Arc::clone(&self.schema), arrays);
-        batch.map_err(|error| WriteError::Encode(Box::new(error)))
+        batch.map_err(of_arrow)
     }
 
     /// Makes the rows of a warp.
@@ -183,8 +180,8 @@ impl<'a> Batches<'a> {
         &mut self,
         index: usize,
         warp: &Warp,
-        put: &mut impl FnMut(&mut Self, Row) -> Result<(), WriteError>,
-    ) -> Result<(), WriteError> {
+        put: &mut impl FnMut(&mut Self, Row) -> io::Result<()>,
+    ) -> io::Result<()> {
         let (first, next) = (self.first_rows[index], self.first_rows[index + 1]);
         let kernel = self.trace.launches[warp.launch].kernel;
         let within = Within { event: first, path: self.paths.root(kernel) };
@@ -246,68 +243,12 @@ impl<'a> Batches<'a> {
         None
     }
 
-    fn push(&mut self, warp: &Warp, row: Row) {
-        let Launch { kernel, grid_id, replay, grid_dim, block_dim, .. } =
-            &self.trace.launches[warp.launch];
-        let site = self.names.sites[row.site.0 as usize];
+    fn push(&mut self, warp: &Warp, row: &Row) {
+        let launch = &self.trace.launches[warp.launch];
+        let sites = &self.names.sites;
+        let (kernel, site) = (sites[launch.kernel.0 as usize].name, sites[row.site.0 as usize]);
         self.gathered += 1;
-        let made = &mut self.made;
-        made.rows += 1;
-        match row.kind {
-            Kind::Kernel => made.warps += 1,
-            Kind::Region => made.regions += 1,
-            Kind::Mark | Kind::Signal | Kind::Wait => made.marks += 1,
-        }
-        let to = &mut self.builders;
-        to.event.append_value(row.event);
-        to.kind.append_value(row.kind.key());
-        to.launch.append_value(warp.launch as u32);
-        to.grid_id.append_value(*grid_id);
-        to.replay.append_value(*replay);
-        to.kernel.append_value(self.names.sites[kernel.0 as usize].name);
-        let [x, y, z] = *grid_dim;
-        to.grid_x.append_value(x);
-        to.grid_y.append_value(y);
-        to.grid_z.append_value(z);
-        let [x, y, z] = *block_dim;
-        to.threads_x.append_value(x);
-        to.threads_y.append_value(y);
-        to.threads_z.append_value(z);
-        let [x, y, z] = warp.block;
-        to.block_x.append_value(x);
-        to.block_y.append_value(y);
-        to.block_z.append_value(z);
-        to.cluster_rank.append_option(warp.cluster_rank);
-        to.warp.append_value(warp.warp);
-        to.lane.append_option(row.lane);
-        to.sm.append_value(warp.sm);
-        to.slot.append_value(warp.slot);
-        to.track.append_option(row.track);
-        to.depth.append_option(row.depth);
-        to.parent.append_option(row.parent);
-        to.path.append_value(row.path.cast_signed());
-        to.site.append_value(row.site.0);
-        to.name.append_value(site.name);
-        to.file.append_value(site.file);
-        to.line.append_value(site.line);
-        to.clock.append_value(clock_key(warp.clock));
-        to.start_ticks.append_value(row.start.ticks);
-        to.end_ticks.append_option(row.end.map(|end| end.ticks));
-        to.start_ns.append_value(row.start.ns);
-        to.end_ns.append_option(row.end.map(|end| end.ns));
-        let (unsigned, signed, float) = match row.value {
-            None => (None, None, None),
-            Some(Value::Unsigned(value)) => (Some(value), None, None),
-            Some(Value::Signed(value)) => (None, Some(value), None),
-            Some(Value::Float(value)) => (None, None, Some(value)),
-        };
-        to.value_unsigned.append_option(unsigned);
-        to.value_signed.append_option(signed);
-        to.value_float.append_option(float);
-        to.unit.append_option(site.unit);
-        to.released_by.append_option(row.released_by);
-        to.recorded.append_option(row.counts.map(|counts| counts.0));
-        to.lost.append_option(row.counts.map(|counts| counts.1));
+        self.builders.push(&Cells { row, warp, launch, kernel, site });
     }
 }
 
@@ -333,38 +274,44 @@ fn of_region(warp: &Warp, region: &Region, event: u64, parent: Within, path: Pat
 fn each_warp(
     pass: &'static str,
     source: &impl WarpSource,
-    mut visit: impl FnMut(usize, &Warp) -> Result<(), WriteError>,
-) -> Result<(), WriteError> {
+    mut visit: impl FnMut(usize, &Warp) -> io::Result<()>,
+) -> io::Result<()> {
     let warps = source.outline().warps.len();
     Progress::expect(pass, warps);
     Progress::each(0..warps).try_for_each(|index| visit(index, &source.warp(index)))
 }
 
 /// The launch of a warp, all of whose indices lead somewhere.
-fn check<'a>(trace: &'a Trace, index: usize, warp: &Warp) -> Result<&'a Launch, WriteError> {
-    let dangling = |what, index_found, len| {
-        WriteError::Trace(Dangling { warp: index, what, index: index_found, len })
-    };
+fn check<'a>(trace: &'a Trace, index: usize, warp: &Warp) -> io::Result<&'a Launch> {
     let launch = (trace.launches.get(warp.launch))
         .filter(|_| u32::try_from(warp.launch).is_ok())
-        .ok_or_else(|| dangling("launch", warp.launch, trace.launches.len()))?;
+        .ok_or_else(|| dangling(index, "launch", warp.launch, trace.launches.len()))?;
     let regions = warp.regions.iter().map(|region| region.site);
     let marks = warp.marks.iter().map(|mark| mark.site);
     let sites = trace.sites.len();
     match regions.chain(marks).chain([launch.kernel]).find(|site| site.0 as usize >= sites) {
-        Some(site) => Err(dangling("site", site.0 as usize, sites)),
+        Some(site) => Err(dangling(index, "site", site.0 as usize, sites)),
         None => Ok(launch),
     }
 }
 
+/// The error that an index of the trace, found in a warp, leads nowhere.
+fn dangling(warp: usize, what: &str, index: usize, len: usize) -> io::Error {
+    let text = format!(
+        "warp {warp} of the trace refers to {what} {index}, and there are {len}; pass the trace as \
+         `decode` or a session returned it, with nothing removed"
+    );
+    io::Error::new(io::ErrorKind::InvalidInput, text)
+}
+
 /// The arrows, by what they lead to. Of several to one mark the first is kept. No regions are asked
 /// for.
-fn released(trace: &Trace, first_rows: &[u64]) -> Result<Vec<Released>, WriteError> {
-    let row = |MarkIndex { warp, mark }| -> Result<u64, WriteError> {
-        let dangling = |what, index, len| WriteError::Trace(Dangling { warp, what, index, len });
-        let of = trace.warps.get(warp).ok_or(dangling("warp", warp, trace.warps.len()))?;
+fn released(trace: &Trace, first_rows: &[u64]) -> io::Result<Vec<Released>> {
+    let row = |MarkIndex { warp, mark }| -> io::Result<u64> {
+        let of = trace.warps.get(warp);
+        let of = of.ok_or_else(|| dangling(warp, "warp", warp, trace.warps.len()))?;
         if mark >= of.marks.len() {
-            return Err(dangling("mark", mark, of.marks.len()));
+            return Err(dangling(warp, "mark", mark, of.marks.len()));
         }
         Ok(mark_row(first_rows[warp + 1], of, mark))
     };

@@ -23,14 +23,15 @@ pub struct HostCapture {
 
 impl HostCapture {
     /// Checks what a file must have.
-    pub(crate) fn check(&self) -> Result<(), &'static str> {
+    pub(crate) fn check(&self) -> Result<(), String> {
         if self.clock.is_empty() || !self.clock.is_sorted_by_key(|pair| pair.host_ns) {
-            return Err("the host's `clock` is not a row of readings in order of time");
+            return Err("host.clock is not a row of readings in order of time".to_owned());
         }
-        if self.spans.iter().any(|span| span.thread as usize >= self.threads.len()) {
-            return Err("the `thread` of a host's span is not the number of a thread");
+        let is_wrong = |span: &HostRecord| span.thread as usize >= self.threads.len();
+        match self.spans.iter().position(is_wrong) {
+            None => Ok(()),
+            Some(span) => Err(format!("host.spans[{span}].thread is not the number of a thread")),
         }
-        Ok(())
     }
 }
 

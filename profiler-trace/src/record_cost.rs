@@ -1,7 +1,6 @@
 //! The cost of recording, by the form of the record and by the lane that records it.
 
 use profiler_wire::Strategy;
-use profiler_wire::site::Buffer;
 use serde::{Deserialize, Serialize};
 
 use crate::json::float;
@@ -71,10 +70,8 @@ pub struct StampWaits {
 }
 
 impl StampWaits {
-    /// Each wait, with a name for programs.
-    fn each(&self) -> [(&'static str, StampWait); 4] {
-        let Self { nested, begin, end, record } = *self;
-        [("nested", nested), ("begin", begin), ("end", end), ("record", record)]
+    fn each(&self) -> [StampWait; 4] {
+        [self.nested, self.begin, self.end, self.record]
     }
 }
 
@@ -251,7 +248,7 @@ impl RecordCost {
     pub(crate) fn is_usable(&self) -> bool {
         self.elections().into_iter().all(|(_, costs)| {
             let stamps = costs.stamps().map(|(_, cost)| [cost.before_ticks, cost.after_ticks]);
-            let waits = costs.waits.each().map(|(_, wait)| [wait.mean_ticks, wait.most_ticks]);
+            let waits = costs.waits.each().map(|wait| [wait.mean_ticks, wait.most_ticks]);
             let mut ticks = stamps.iter().chain(&waits).flatten();
             ticks.all(|ticks| ticks.is_finite() && *ticks >= 0.0)
         })

@@ -18,8 +18,6 @@ mod events;
 mod failures;
 #[path = "support/graph.rs"]
 mod graph;
-#[path = "abuse/hosted.rs"]
-mod hosted;
 #[path = "abuse/kernels.rs"]
 mod kernels;
 #[path = "abuse/modules.rs"]

@@ -73,10 +73,12 @@ done
 for name in gpu gpu_failure; do
     run "test.$name" "$bundle/tests/$name" --ignored --test-threads=1
 done
-# A kernel that fails takes its process's context with it: each module of tests has its own process.
+# A kernel that fails takes its process's context with it: each module of tests has its own process, and so
+# has each in `failures`.
 kernels=$bundle/tests/kernels
-for name in $("$kernels" --ignored --list | sed -n 's/^\([a-z_]*\)::.*: test$/\1/p' | sort -u); do
-    run "test.$name" "$kernels" "$name::" --ignored --test-threads=1
+modules='s/^(failures::[a-z_]+|[a-z_]+)::.*: test$/\1/p'
+for name in $("$kernels" --ignored --list | sed -En "$modules" | sort -u); do
+    run "test.${name//::/.}" "$kernels" "$name::" --ignored --test-threads=1
 done
 if [ $sanitize = no ]; then
     limit=${ABUSE_LIMIT:-540s} run abuse "$bundle/tests/abuse" record "$out/abuse"

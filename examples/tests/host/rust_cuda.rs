@@ -1,7 +1,12 @@
-//! What `docs/examples/rust_cuda.md` shows is what is compiled: the kernels as a crate, the build script
-//! in this package's own, and the host program here.
+//! What `docs/examples/rust_cuda.md` shows is what is compiled: the build script in this package's
+//! own, and the kernels and the host program here.
 
 use std::path::Path;
+
+/// A device crate's `lib.rs`, which Rust-CUDA's compiler would be given.
+#[path = "../../rust_cuda/kernels.rs"]
+#[expect(unreachable_pub, reason = "it has what a crate has")]
+mod kernels;
 
 /// Never run: it needs a module that Rust-CUDA's compiler made.
 #[path = "../../rust_cuda/main.rs"]
@@ -17,7 +22,7 @@ mod of_cudarc;
 mod of_cust;
 
 /// The sources that are compiled, each of which the page shows a part or the whole of.
-const SOURCES: [&str; 3] = ["kernels/src/lib.rs", "build.rs", "main.rs"];
+const SOURCES: [&str; 3] = ["kernels.rs", "build.rs", "main.rs"];
 
 fn read(path: &str) -> String {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("rust_cuda").join(path);

@@ -43,8 +43,7 @@ pub fn emulator(case: &Case) -> Backend {
     emulator_by(ClockMode::Virtual, case)
 }
 
-/// The same by a clock. By the host's, lanes read other times also where they are together, as they run one after the
-/// other; all else is as certain as on a GPU.
+/// The same by a clock. By the serial one, lanes read other times also where they are together.
 #[must_use]
 pub fn emulator_by(clock: ClockMode, case: &Case) -> Backend {
     let template =

@@ -353,9 +353,7 @@ impl Memory {
         ];
         // SAFETY: the template's four arguments; two numbers for each warp and buffers that lie in the
         // allocation, as was just checked; that they take all records is the caller's to see to.
-        unsafe {
-            gpu.launch(function, blocks, &mut arguments)
-        }
+        unsafe { gpu.launch(function, blocks, &mut arguments) }
     }
 
     /// Waits, and gives the cycles that the last launch took, one number for each warp.

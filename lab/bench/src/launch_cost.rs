@@ -112,7 +112,6 @@ impl Variant {
             Self::LinearRegion => "launch_region",
         }
     }
-
 }
 
 /// Where the warps of a variant record.

@@ -172,9 +172,7 @@ fn fill(
                 memory.zero(gpu, buffers)?;
                 gpu.record(&begin)?;
                 // SAFETY: a kernel of the template; the buffers are for so many iterations.
-                unsafe {
-                    memory.launch(gpu, &function, blocks, buffers, iterations)
-                }?;
+                unsafe { memory.launch(gpu, &function, blocks, buffers, iterations) }?;
                 gpu.record(&end)?;
                 if launch > 0 {
                     of_launches.push(iterations, &memory.cycles(gpu, blocks.warps_of_grid())?);
@@ -288,10 +286,11 @@ fn check_all(
             (Writes::Session(plan), Some(session)) => {
                 let capture = session.capture()?;
                 check::trace(&decode(&capture), &plan, &expected).map_err(wrong)?;
-                let headers = capture.modules.iter().flat_map(|module| module.headers.as_chunks().0);
-                let exits = headers.filter_map(|bytes: &[u8; header::BYTES]| {
-                    ExitHeader::unpack(&header::words(bytes))
-                });
+                let headers = capture
+                    .modules
+                    .iter()
+                    .flat_map(|module| module.headers.as_chunks::<{ header::BYTES }>().0);
+                let exits = headers.filter_map(|bytes| ExitHeader::unpack(&header::words(bytes)));
                 let most = exits.map(|exit| exit.units).max().unwrap_or(0);
                 let regions = f64::from(iterations) * f64::from(recorded);
                 bytes = Some(f64::from(UNIT_BYTES) * f64::from(most) / regions);

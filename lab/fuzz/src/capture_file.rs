@@ -36,9 +36,10 @@ pub fn check(file: &[u8]) {
     assert_eq!(write(&again), written);
     assert_eq!(again.modules, capture.modules);
     // What rows of zeros decode to takes a while, and is of no interest.
-    let mut arrays = capture.modules.iter().flat_map(|module| {
-        [&module.headers, &module.records, &module.lanes, &module.lane_counts]
-    });
+    let mut arrays = capture
+        .modules
+        .iter()
+        .flat_map(|module| [&module.headers, &module.records, &module.lanes, &module.lane_counts]);
     if arrays.all(|array| array.len() <= PART / 4) {
         check::capture(&capture, file.iter().fold(0, |sum: u8, byte| sum.wrapping_add(*byte)));
     }

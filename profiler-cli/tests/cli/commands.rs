@@ -140,10 +140,11 @@ fn a_window_is_counted_from_the_begin_of_the_launch() {
         "stats gemm.capture --launch 1 --window 0ns..500ns --name l*",
         expect![[r#"
             synthetic, 132 SMs
-            224 records, none lost
+            112 records, none lost
+            SHOWS 8 of 16 warps: records, losses and open regions are counted of those
             clock: resolution 0.5 ns, SMs aligned within 20 ns where their clocks were read, SM clock 2000 MHz
             cost of a record: a region takes 24 ticks, 10 of them in its own time (24 and 10 back to back); not subtracted
-            the figures below are only of: names l*; launch 1; what begins from 20010 ns to before 20510 ns on the trace's axis
+            the figures below are only of: names l*; what begins from 20010 ns to before 20510 ns on the trace's axis
             ───────────────────────────────────────────────────────────────────────────────────────────────────────────────────────
              region         count    total     mean    std dev      p50      p95      p99      max   per warp   share   throughput
             ═══════════════════════════════════════════════════════════════════════════════════════════════════════════════════════

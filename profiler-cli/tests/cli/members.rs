@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use profiler_test_tools::synthetic::{Keep, SyntheticModule, SyntheticWarp};
 use profiler_trace::{Capture, RecordCost, ResourceEffect};
-use profiler_wire::SiteKind;
+use profiler_wire::{SiteEntry, SiteKind, Strategy};
 use serde_json::Value;
 use support::Folder;
 
@@ -175,13 +175,16 @@ fn odd() -> Capture {
 /// A capture with everything that a session measures besides records, and a list of names.
 fn measured() -> Capture {
     let mut module = SyntheticModule::new(Keep::First, 8);
-    let kernel = module.site(SiteKind::Kernel, "kernel");
+    let entry = SiteEntry::new(SiteKind::Kernel, "kernel", "src/kernel.rs", "gpu", 1, 1);
+    let strategy = Strategy::Warp.code();
+    let kernel = module.site_entry(&SiteEntry { symbol: "kernel", strategy, ..entry }, &[]);
     let names = module.names("phase", &["fill", "drain"]);
     let mut warp = SyntheticWarp::new(kernel, 2000, 64_000);
     warp.range(names, None, 2010, 2020).leave(4000, 65_000);
     module.warps.push(warp);
     let mut capture = module.into_capture().expect("the sites are whole");
     capture.device.compute_capability = Some((9, 0));
+    capture.device.clock_mhz = Some(2000.0);
     capture.record_cost = Some(RecordCost::uniform(10.0, 24.0));
     capture.resources =
         vec![ResourceEffect { kernel: "kernel".to_owned(), ..ResourceEffect::default() }];
@@ -265,7 +268,7 @@ fn diff_prints_what_the_page_says() {
     check("diff", &folder(), &commands);
 }
 
-const OF_STATS: [&str; 3] = ["lossy", "odd", "waiting"];
+const OF_STATS: [&str; 4] = ["lossy", "odd", "gemm", "waiting"];
 
 #[test]
 fn stats_of_regions_print_what_the_page_says() {

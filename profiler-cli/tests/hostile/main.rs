@@ -16,7 +16,7 @@ mod program;
 mod small;
 
 use std::collections::BTreeMap;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{LazyLock, Mutex, MutexGuard, PoisonError};
 
 use profiler_trace::{Capture, ClockPair, HostCapture, HostRecord, decode};
 
@@ -42,13 +42,18 @@ pub(crate) struct Damaged {
     pub(crate) error: String,
 }
 
-/// Reads every truncation and every flipped bit of the small capture's file; returns one for each kind of error.
-fn damaged_files() -> Vec<Damaged> {
-    let bytes = file(&small());
+/// Of every truncation and every flipped bit of the small capture's file, one for each kind of error.
+/// Found once for all tests, each of which must be [`alone`] when it asks.
+fn damaged_files() -> &'static [Damaged] {
+    static FILES: LazyLock<Vec<Damaged>> = LazyLock::new(|| damage(&file(&small())));
+    &FILES
+}
+
+fn damage(bytes: &[u8]) -> Vec<Damaged> {
     let truncated = (0..bytes.len())
         .map(|length| (format!("the first {length} bytes"), bytes[..length].into()));
     let flipped = (0..8 * bytes.len()).map(|bit| {
-        let mut flipped = bytes.clone();
+        let mut flipped = bytes.to_vec();
         flipped[bit / 8] ^= 1 << (bit % 8);
         (format!("bit {bit} flipped"), flipped)
     });

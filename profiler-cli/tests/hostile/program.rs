@@ -45,7 +45,7 @@ fn the_program_ends_in_order_on_every_kind_of_damage() {
         damaged_files()
     };
     for Damaged { what, bytes, error } in files {
-        folder.write("it.capture", &bytes);
+        folder.write("it.capture", bytes);
         for words in COMMANDS {
             let output = run(&folder, words);
             let stderr = String::from_utf8_lossy(&output.stderr);

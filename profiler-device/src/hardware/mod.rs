@@ -129,6 +129,34 @@ pub(crate) fn zero_after(address: usize) -> usize {
     ptx::offset_after(address as u64, 0) as usize
 }
 
+/// Access to a launch descriptor. What reads one is generic: rustc inlines plain functions earlier, and makes
+/// other PTX of them.
+#[cfg(feature = "enabled")]
+pub(crate) trait Descriptor: Copy {
+    /// The 4-byte field at a byte offset of [`profiler_wire::descriptor::offset`].
+    fn u32<const OFFSET: u32>(self) -> u32;
+    /// The 8-byte field at a byte offset.
+    fn u64<const OFFSET: u32>(self) -> u64;
+}
+
+/// The descriptor in the module's constant memory.
+#[cfg(feature = "enabled")]
+#[derive(Clone, Copy)]
+pub(crate) struct Constant;
+
+#[cfg(feature = "enabled")]
+impl Descriptor for Constant {
+    #[inline(always)]
+    fn u32<const OFFSET: u32>(self) -> u32 {
+        ptx::constant_u32::<OFFSET>()
+    }
+
+    #[inline(always)]
+    fn u64<const OFFSET: u32>(self) -> u64 {
+        ptx::constant_u64::<OFFSET>()
+    }
+}
+
 /// The rank of the block in its cluster, if the target has clusters.
 #[cfg(feature = "enabled")]
 #[inline(always)]
@@ -141,9 +169,9 @@ pub(crate) fn cluster_rank() -> Option<u32> {
 
 #[cfg(feature = "enabled")]
 pub(crate) use ptx::{
-    atomic_add_u64, broadcast, clock64_after, constant_u32, constant_u64, converge,
-    globaltimer_after, order_before_host, publish_unit, publish_unit_if, publish_word, store_unit,
-    store_unit_if, store_with_value_if, store_word, unit_address, unit_low,
+    atomic_add_u64, broadcast, clock64_after, converge, globaltimer_after, order_before_host,
+    publish_unit, publish_unit_if, publish_word, store_unit, store_unit_if, store_with_value_if,
+    store_word, unit_address, unit_low,
 };
 #[cfg(all(feature = "enabled", any(feature = "calibration", not(target_arch = "nvptx64"))))]
 pub(crate) use {

@@ -1,5 +1,5 @@
 //! A session is looked at while its kernel runs. It stands here, as this package is run under sanitizers;
-//! what a view shows is the concern of the repository's `tests/tests/watched.rs`.
+//! what a view shows is the concern of the repository's `tests/tests/kernels/watched.rs`.
 
 use std::sync::atomic::{AtomicU32, Ordering};
 
@@ -11,24 +11,6 @@ use profiler_host::{Backend, BackendChoice, Keep, LaneBuffers, Profiler, Trace, 
 /// Looks that the kernel waits for.
 const LOOKS: u32 = 40;
 
-/// Goes through rounds until it has been looked at so often.
-///
-/// # Safety
-///
-/// `looks` must be valid.
-#[profiled(buffer = host, clock = globaltimer)]
-unsafe extern "ptx-kernel" fn goes_on(looks: *const AtomicU32) {
-    let mut round = 0_u32;
-    // SAFETY: the caller's.
-    while unsafe { &*looks }.load(Ordering::Relaxed) < LOOKS {
-        profile_region!("round", value = round, {
-            profile_mark!("number", round);
-        });
-        round += 1;
-        std::thread::yield_now();
-    }
-}
-
 /// Rounds of [`lanes_go_on`], of three regions each.
 const ROUNDS: u32 = 30;
 
@@ -37,7 +19,7 @@ const ROUNDS: u32 = 30;
 ///
 /// # Safety
 ///
-/// As [`goes_on`].
+/// `looks` must be valid.
 #[profiled(buffer = host, by = thread, clock = globaltimer)]
 unsafe extern "ptx-kernel" fn lanes_go_on(looks: *const AtomicU32) {
     for round in 0..ROUNDS {
@@ -73,49 +55,6 @@ fn check_whole(trace: &Trace) {
     for kind in [Kind::UnitInFlight, Kind::DamagedUnit, Kind::TimeNotMonotonic, Kind::DamagedHeader]
     {
         assert_eq!(trace.diagnostics.count(kind), 0, "{}", trace.diagnostics);
-    }
-}
-
-/// The numbers of the marks, one after the other without a gap; the last one.
-fn last_number(trace: &Trace) -> Option<u64> {
-    check_whole(trace);
-    let marks = trace.warps.iter().flat_map(|warp| &warp.marks);
-    let numbers: Vec<u64> =
-        marks.filter_map(|mark| mark.value.map(|value| value.as_f64() as u64)).collect();
-    assert!(numbers.windows(2).all(|pair| pair[1] == pair[0] + 1), "{numbers:?}");
-    numbers.last().copied()
-}
-
-#[test]
-fn a_kernel_is_looked_at_while_it_runs() {
-    let backend = Backend::choose(BackendChoice::Emulator, None).expect("the emulator");
-    for (keep, records) in [(Keep::First, 1 << 13), (Keep::Last, 4), (Keep::Last, 32)] {
-        let profiler = Profiler::builder().keep(keep).records_per_warp(records).max_warps(1);
-        let profiler = profiler.build().expect("the options");
-        let mut session = backend.session(&profiler).expect("a session");
-        let watch = session.watch().expect("a view");
-        let looks = AtomicU32::new(0);
-        let seen = std::thread::scope(|scope| {
-            let seen = scope.spawn(|| {
-                let enough = Enough(&looks);
-                let numbers = (0..LOOKS).map(|_| {
-                    let number = last_number(&watch.snapshot().expect("a snapshot"));
-                    enough.0.fetch_add(1, Ordering::Relaxed);
-                    number
-                });
-                numbers.collect::<Vec<_>>()
-            });
-            // SAFETY: the number lives until the launch has ended.
-            unsafe { launch!(session, goes_on<<<1, 1>>>(&raw const looks)) }.expect("the launch");
-            seen.join().expect("every look shows what is right")
-        });
-        // A small ring may show just other records than the mark.
-        let numbers: Vec<u64> = seen.into_iter().flatten().collect();
-        assert!(numbers.is_sorted(), "{keep:?}, {records} records: {numbers:?}");
-        let trace = session.finish().expect("a trace");
-        let last = last_number(&trace);
-        assert!(last >= numbers.last().copied(), "{last:?}");
-        assert_eq!(watch.snapshot().expect("a snapshot").warps, trace.warps);
     }
 }
 

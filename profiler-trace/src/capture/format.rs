@@ -57,16 +57,6 @@ pub(super) enum CaptureArray {
 impl CaptureArray {
     /// Every array, in the order in which a file has them.
     pub(super) const ALL: [Self; 4] = [Self::Headers, Self::Records, Self::Lanes, Self::LaneCounts];
-
-    /// Its name in the metadata.
-    pub(super) const fn name(self) -> &'static str {
-        match self {
-            Self::Headers => "headers",
-            Self::Records => "records",
-            Self::Lanes => "lanes",
-            Self::LaneCounts => "lane_counts",
-        }
-    }
 }
 
 /// The section that a block's payload belongs to.

@@ -104,7 +104,7 @@ pub(super) fn decode(bytes: &[u8]) -> Result<Metadata, String> {
     let file: File = serde_json::from_slice(bytes).map_err(|error| error.to_string())?;
     // Writers of before saved what they could read of a damaged file.
     if !file.missing.is_empty() {
-        return Err("`missing` is not empty: the capture was read from a damaged file".to_owned());
+        return Err("missing is not empty: the capture was read from a damaged file".to_owned());
     }
     if let Some(host) = &file.host {
         host.check()?;

@@ -8,7 +8,6 @@ use serde_json::{Map, Value, json};
 
 use crate::export::sink::{Argument, Event, Name, Sink, Suffix, Track};
 use crate::model::Trace;
-use crate::record_cost::RecordCost;
 use crate::source::notes;
 
 pub(super) struct Chrome<'t, W> {
@@ -48,7 +47,7 @@ impl<'t, W: Write> Chrome<'t, W> {
             "clock_mhz": trace.clock_mhz,
             "record_cost_inside_ticks": cost.map(|cost| cost.one_lane.inside_ticks()),
             "record_cost_total_ticks": cost.map(|cost| cost.one_lane.total_ticks()),
-            "record_cost": cost.map(RecordCost::to_json),
+            "record_cost": cost,
             "record_cost_subtracted": trace.cost_subtracted,
             "diagnostics": diagnostics,
         });

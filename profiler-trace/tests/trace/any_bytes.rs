@@ -77,7 +77,9 @@ fn a_whole_capture_has_nothing_to_say() {
     let trace = decode(&capture);
     assert_eq!((trace.warps.len(), trace.launches.len(), trace.edges.len()), (8, 1, 32));
     assert!(
-        trace.critical_path(0).is_some_and(|path| path.to_json()["signals"].as_u64() > Some(0))
+        trace
+            .critical_path(0)
+            .is_some_and(|path| path.to_json()["following_blocks"].as_u64() > Some(0))
     );
     check(trace, GroupBy::Site);
     check(decode(&Capture::default()), GroupBy::Site);

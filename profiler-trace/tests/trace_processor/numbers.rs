@@ -13,7 +13,7 @@ use profiler_trace::{ExportOptions, SiteStats, Time, Trace, decode};
 use serde_json::json;
 
 use crate::perfetto::{ask, ask_with, one_warp};
-use crate::support::{last, region, warp};
+use crate::support::warp;
 use crate::{Context, Format, Test};
 
 pub(crate) const TESTS: &[(&str, Test)] = &[

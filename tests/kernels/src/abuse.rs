@@ -4,39 +4,13 @@
 use profiler_device::{profile_region, profiled};
 use profiler_kernel::thread;
 
-/// Threads that record in the kernels by `when`: those whose index in the block is a multiple of it.
-pub const WHEN_STEP: u32 = 3;
+use crate::every_strategy::{WHEN_STEP, kernels, write};
+
 /// The lanes that leave `lanes_leave` early are those below it.
 pub const LEAVING_LANES: u32 = 7;
 
-macro_rules! kernels {
-    ($($name:ident by $strategy:ident $(($argument:expr))? on $clock:ident;)*) => {$(
-        /// One region a round, without a value where `values` is 0, with the round as one of 16 bits where
-        /// it is 1, and of 32 bits otherwise. Writes each thread's number of rounds, unless `output` is null.
-        ///
-        /// # Safety
-        ///
-        /// `output` must be null or valid for one number a thread of the grid.
-        #[profiled(by = $strategy $(($argument))?, clock = $clock)]
-        pub unsafe extern "ptx-kernel" fn $name(output: *mut u32, rounds: u32, values: u32) {
-            let mut done = 0;
-            while done < rounds {
-                if values == 0 {
-                    profile_region!("round");
-                } else if values == 1 {
-                    profile_region!("round with a short value", value = done as u16);
-                } else {
-                    profile_region!("round with a value", value = done);
-                }
-                done += 1;
-            }
-            // SAFETY: the caller's.
-            unsafe { write(output, done) };
-        }
-    )*};
-}
-
 kernels! {
+    global;
     block_cycles by block on cycles;
     warp_cycles by warp on cycles;
     warp_1_cycles by warp(1) on cycles;
@@ -165,24 +139,4 @@ pub unsafe extern "ptx-kernel" fn write_to(target: *mut u32) {
         // SAFETY: the caller's.
         unsafe { target.write_volatile(1) };
     });
-}
-
-/// Writes a number to this thread's place.
-///
-/// # Safety
-///
-/// `output` must be null or valid for one number a thread of the grid.
-#[inline(always)]
-unsafe fn write(output: *mut u32, number: u32) {
-    if output.is_null() {
-        return;
-    }
-    let [width, height] = [thread::grid_dim_x(), thread::grid_dim_y()];
-    let block = u64::from(thread::block_idx_z() * height + thread::block_idx_y())
-        * u64::from(width)
-        + u64::from(thread::block_idx_x());
-    let threads = thread::block_dim_x() * thread::block_dim_y() * thread::block_dim_z();
-    let index = block * u64::from(threads) + u64::from(thread::thread_rank());
-    // SAFETY: one number a thread, x fastest, blocks before threads.
-    unsafe { *output.add(index as usize) = number };
 }

@@ -15,7 +15,7 @@ pub const PLACES: usize = 21;
 /// Numbers of the kernels of atomic operations on integers.
 pub const OPERATIONS: usize = 9;
 /// Numbers that a thread of [`arithmetic`] writes.
-pub const ARITHMETIC: usize = 6;
+pub const ARITHMETIC: usize = 10;
 
 /// Writes the numbers of a thread.
 ///
@@ -343,8 +343,18 @@ pub unsafe extern "ptx-kernel" fn arithmetic(input: *const f32, output: *mut f32
     // SAFETY: the caller's.
     unsafe {
         let x = *input.add(index);
-        let numbers =
-            [math::log2(x), math::log(x), math::rcp(x), math::sin(x), math::cos(x), math::tanh(x)];
+        let numbers = [
+            math::exp2(x),
+            math::rsqrt(x),
+            math::log2(x),
+            math::log(x),
+            math::rcp(x),
+            math::sin(x),
+            math::cos(x),
+            math::tanh(x),
+            math::fma(x, x, -1.0),
+            f32::from_bits(mma::pack_bf16(x, -x)),
+        ];
         write(output, index, numbers);
     }
 }

@@ -7,7 +7,7 @@ use profiler_device::{
     hardware, profile_anchor, profile_names, profile_region, profiled, region_end, region_start,
 };
 use profiler_kernel::shared::{dynamic_shared, dynamic_shared_bytes};
-use profiler_kernel::{atomic, copy, math, mbarrier, mma, shared_array, thread, warp};
+use profiler_kernel::{atomic, copy, mbarrier, shared_array, thread, warp};
 
 shared_array!(static HANDED: [u32; 32]);
 shared_array!(static SUMS: [u32; 64]);
@@ -29,8 +29,6 @@ pub const CLOCKS: usize = 6;
 pub const WARPS: usize = 10;
 /// Numbers that a thread of [`blocks`] writes.
 pub const BLOCKS: usize = 12;
-/// Numbers that a thread of [`arithmetic`] writes.
-pub const ARITHMETIC: usize = 4;
 /// Numbers that a thread of [`pins`] writes.
 pub const PINS: usize = 15;
 
@@ -227,26 +225,6 @@ pub unsafe extern "ptx-kernel" fn counters(output: *mut u32, counter: *mut u32) 
         }
         atomic::spin_until(|| atomic::load_acquire_u32(flag) == 1);
         write(output, thread_of_grid(), [ticket, number.read_volatile()]);
-    }
-}
-
-/// Arithmetic on a number of the thread's own.
-///
-/// # Safety
-///
-/// `input` must be valid for one number a thread, and `output` for [`ARITHMETIC`].
-#[profiled]
-pub unsafe extern "ptx-kernel" fn arithmetic(input: *const f32, output: *mut u32) {
-    // SAFETY: the caller's.
-    unsafe {
-        let x = *input.add(thread_of_grid());
-        let numbers = [
-            math::exp2(x).to_bits(),
-            math::rsqrt(x).to_bits(),
-            math::fma(x, x, -1.0).to_bits(),
-            mma::pack_bf16(x, -x),
-        ];
-        write(output, thread_of_grid(), numbers);
     }
 }
 

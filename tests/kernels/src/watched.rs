@@ -1,12 +1,11 @@
-//! Kernels with `buffer = host`: they are looked at while they run and after they failed, and
-//! [abused].
-
-pub mod abused;
+//! Kernels with `buffer = host`: they are looked at while they run and after they failed, and abused.
 
 use core::sync::atomic::{AtomicU32, Ordering};
 
 use profiler_device::{profile_mark, profile_region, profiled, recorder, region_end, region_start};
 use profiler_kernel::{atomic, thread};
+
+use crate::every_strategy::{WHEN_STEP, kernels};
 
 /// Units that a round of [`steps`], and of its like, emits.
 pub const UNITS_OF_A_ROUND: u32 = 9;
@@ -191,4 +190,35 @@ unsafe fn wait_for(place: *const u32) {
 fn yield_to_others() {
     let mut asked = false;
     atomic::spin_until(|| core::mem::replace(&mut asked, true));
+}
+
+kernels! {
+    host;
+    hosted_block_cycles by block on cycles;
+    hosted_warp_cycles by warp on cycles;
+    hosted_warp_1_cycles by warp(1) on cycles;
+    hosted_warp_group_cycles by warp_group on cycles;
+    hosted_elected_cycles by elected on cycles;
+    hosted_thread_cycles by thread on cycles;
+    hosted_when_cycles by when(thread::thread_rank().is_multiple_of(WHEN_STEP)) on cycles;
+    hosted_block_globaltimer by block on globaltimer;
+    hosted_warp_globaltimer by warp on globaltimer;
+    hosted_warp_1_globaltimer by warp(1) on globaltimer;
+    hosted_warp_group_globaltimer by warp_group on globaltimer;
+    hosted_elected_globaltimer by elected on globaltimer;
+    hosted_thread_globaltimer by thread on globaltimer;
+    hosted_when_globaltimer by when(thread::thread_rank().is_multiple_of(WHEN_STEP)) on globaltimer;
+}
+
+/// Writes to an address, in the middle of a region.
+///
+/// # Safety
+///
+/// `target` must be valid for a write.
+#[profiled(buffer = host)]
+pub unsafe extern "ptx-kernel" fn hosted_write_to(target: *mut u32) {
+    profile_region!("write", {
+        // SAFETY: the caller's.
+        unsafe { target.write_volatile(1) };
+    });
 }

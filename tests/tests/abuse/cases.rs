@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use crate::setting::{Case, Provoked, Setting};
-use crate::{events, failures, hosted, modules, sessions, shapes};
+use crate::{events, failures, modules, sessions, shapes};
 
 /// What one case may take on a GPU without a sanitizer.
 pub(crate) const LIMIT: Duration = Duration::from_secs(120);
@@ -51,7 +51,7 @@ pub(crate) static CASES: [Case; 30] = [
         "in_memory_of_the_host",
         "`buffer = host`: ten times too many records, 7 strategies, 2 clocks, buffers of 0 to 8 units, both \
          ends kept, lanes that leave, more warps than slots",
-        hosted::in_memory_of_the_host,
+        events::in_memory_of_the_host,
     ),
     case("grids", "grids of 1, 4097 and 65 537 blocks, 65 535 in y and in z", shapes::grids),
     Case {
@@ -87,9 +87,9 @@ pub(crate) static CASES: [Case; 30] = [
     case(
         "guards_in_memory_of_the_host",
         "`buffer = host`: a write before, within, between and after the arrays, which the guards show",
-        hosted::guards_in_memory_of_the_host,
+        events::guards_in_memory_of_the_host,
     ),
-    gpu_case("two_streams", "two streams at once", modules::two_streams),
+    gpu_case("two_streams", "1000 launches in two streams at once", modules::two_streams),
     gpu_case("two_modules", "three modules in one session", modules::two_modules),
     gpu_case("two_sessions", "two sessions at once", modules::two_sessions),
     gpu_case("module_reloaded", "a module loaded again and again", modules::module_reloaded),

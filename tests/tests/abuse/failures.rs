@@ -110,8 +110,7 @@ pub(crate) fn guards_and_a_trap(setting: Setting) {
     let before_all = capture.modules[0].descriptor.records - 8;
     let target = ptr::with_exposed_provenance_mut(before_all as usize);
     // SAFETY: a guard word of the session, which only the session's next reading looks at.
-    unsafe { launch!(session, watched::abused::hosted_write_to<<<1, 1>>>(target)) }
-        .expect("the launch");
+    unsafe { launch!(session, watched::hosted_write_to<<<1, 1>>>(target)) }.expect("the launch");
     // SAFETY: the number lives until the session has ended.
     let launched = unsafe { launch!(session, watched::fails<<<1, 32>>>(never.as_ptr(), 2, 0, 0)) };
     let error = if setting.is_gpu() {

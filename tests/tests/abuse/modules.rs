@@ -54,8 +54,10 @@ fn attach(module: &Module, builder: ProfilerBuilder) -> Session<'_> {
 fn launch_warps(module: &Module, stream: &Stream, rounds: u32) {
     let nothing = DevicePointer::<u32>::null();
     // SAFETY: the kernel takes a null pointer.
-    unsafe { launch!(module.warp_cycles<<<GRID, BLOCK, 0, stream>>>(nothing, rounds, 0_u32)) }
-        .expect("the launch");
+    unsafe {
+        launch!(module.warp_cycles<<<GRID, BLOCK, 0, stream>>>(nothing, rounds, 0_u32, 0_u32))
+    }
+    .expect("the launch");
 }
 
 /// Launches `warps_leave`, which writes nothing.
@@ -87,19 +89,21 @@ fn check_all(trace: &Trace) -> Vec<u64> {
     rounds
 }
 
-/// Launches in two streams at once.
+/// A thousand launches in two streams at once.
 pub(crate) fn two_streams(_: Setting) {
-    const LAUNCHES: u32 = 40;
+    const LAUNCHES: u32 = 1000;
     let gpu = Gpu::new();
     let module = load(ptx());
     let other = new_stream();
     let session = attach(&module, builder().records_per_warp(40).max_warps(LAUNCHES * WARPS));
     for launch in 0..LAUNCHES {
         let stream = if launch % 2 == 0 { &gpu.stream } else { &other };
-        launch_warps(&module, stream, launch + 1);
+        launch_warps(&module, stream, 1 + launch % 40);
     }
     let trace = session.finish().expect("a trace");
-    assert_eq!(check_all(&trace), (1..=u64::from(LAUNCHES)).collect::<Vec<_>>());
+    let mut rounds: Vec<u64> = (0..LAUNCHES).map(|launch| (1 + launch % 40).into()).collect();
+    rounds.sort_unstable();
+    assert_eq!(check_all(&trace), rounds);
 }
 
 /// Two modules in one session, one of them loaded twice.
@@ -122,15 +126,28 @@ pub(crate) fn two_modules(_: Setting) {
     let trace = session.finish().expect("a trace");
     assert_eq!(trace.launches.len(), 4);
     assert_eq!(check_all(&trace), [1, 2, 3]);
+    // The ids of each module begin at 1; the names must not be mixed up.
+    for warp in &trace.warps {
+        let is_other = trace.site(trace.launches[warp.launch].kernel).name == "thousand";
+        let mut names = warp.regions.iter().map(|region| trace.site(region.site).name.as_str());
+        assert_eq!(names.next(), Some(if is_other { "000" } else { "round" }));
+        assert!(names.all(|name| (name == "round") != is_other));
+        assert!(!is_other || warp.recorded == 1000);
+    }
 }
 
-/// A module that is unloaded and loaded again between sessions, and one that no session is attached
-/// to beside one that has a session.
+/// A module that is unloaded and loaded again between sessions, with one that was dropped before each; and one that
+/// no session is attached to beside one that has a session.
 pub(crate) fn module_reloaded(_: Setting) {
     let gpu = Gpu::new();
     let without = load(ptx());
     for rounds in 1..6 {
         let module = load(ptx());
+        let dropped = attach(&module, builder());
+        launch_warps(&module, &gpu.stream, 7);
+        drop(dropped);
+        // Between two sessions nothing is recorded, and the arrays of the last are gone.
+        launch_warps(&module, &gpu.stream, 8);
         let session = attach(&module, builder().max_warps(WARPS));
         launch_warps(&module, &gpu.stream, rounds);
         launch_warps(&without, &gpu.stream, 9);
@@ -175,7 +192,8 @@ pub(crate) fn graph_replays(_: Setting) {
     }
     let trace = session.finish().expect("a trace");
     assert_eq!(check_all(&trace), [5; REPLAYS as usize]);
-    assert_eq!(trace.launches.len(), 2 * REPLAYS as usize);
+    let order = trace.launches.iter().map(|launch| trace.site(launch.kernel).name.as_str());
+    assert_eq!(order.collect::<Vec<_>>(), ["warp_cycles", "warps_leave"].repeat(REPLAYS as usize));
     for name in ["warp_cycles", "warps_leave"] {
         let of_kernel: Vec<_> = (trace.launches.iter())
             .filter(|launch| trace.site(launch.kernel).name == name)

@@ -50,7 +50,7 @@ pub(crate) fn dropped_without_finish(setting: Setting) {
         drop(dropped);
         let Shape { grid, block } = SHAPE;
         // SAFETY: one number a thread.
-        unsafe { launch!(backend, kernels::thread_cycles<<<grid, block>>>(pointer, 8, 0)) }
+        unsafe { launch!(backend, kernels::thread_cycles<<<grid, block>>>(pointer, 8, 0, 0)) }
             .expect("the launch");
         let rounds = Rounds::all(round);
         let trace = record(&backend, builder(), kernel, SHAPE, rounds);
@@ -129,8 +129,9 @@ pub(crate) fn refused_launches(setting: Setting) {
         ] {
             let nothing = std::ptr::null_mut();
             // SAFETY: the kernel writes nothing.
-            let refused =
-                unsafe { launch!(session, kernels::warp_cycles<<<grid, block>>>(nothing, 3, 0)) };
+            let refused = unsafe {
+                launch!(session, kernels::warp_cycles<<<grid, block>>>(nothing, 3, 0, 0))
+            };
             let error = refused.expect_err("no such shape");
             let right = match &error {
                 Error::Cuda { reason, .. } => reason.contains("CUDA_ERROR_INVALID_VALUE"),
@@ -204,8 +205,10 @@ pub(crate) fn clocks_kept(setting: Setting) {
         session.keep_clocks(Duration::from_millis(50)).expect("a place on each SM");
         let (Shape { grid, block }, nothing) = (SHAPE, std::ptr::null_mut());
         // SAFETY: the kernel writes nothing.
-        unsafe { launch!(session, kernels::warp_cycles<<<grid, block, shared>>>(nothing, 5, 0)) }
-            .expect("the launch");
+        unsafe {
+            launch!(session, kernels::warp_cycles<<<grid, block, shared>>>(nothing, 5, 0, 0))
+        }
+        .expect("the launch");
         kernel.check(&session.finish().expect("a trace"), SHAPE, rounds);
     }
     let mut dropped = session(&backend, builder());

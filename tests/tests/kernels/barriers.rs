@@ -3,14 +3,13 @@
 
 use crate::support;
 
-use crate::support::back_ends;
+use crate::support::on_both_back_ends;
 
 use std::panic::resume_unwind;
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::thread;
 use std::time::Duration;
 
-use back_ends::on_both_back_ends;
 use profiler_host::{Backend, BackendChoice, Profiler, Trace, launch};
 use profiler_trace::Warp;
 use support::{count, entry, ptx_test};

@@ -1,14 +1,11 @@
 //! Ten times more records than there is room for, by every strategy: nothing is written outside of
 //! the buffers, and what is kept and what is lost add up.
 
-use crate::support::back_ends;
-use crate::support::lane_buffers;
+use crate::support::on_both_back_ends;
+use crate::support::with_lane_buffers;
 
 use std::ffi::{CString, c_void};
 use std::sync::Arc;
-
-use back_ends::on_both_back_ends;
-use lane_buffers::with_lane_buffers;
 
 use cust::context::Context;
 use cust::memory::CopyDestination;

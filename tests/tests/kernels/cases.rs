@@ -2,11 +2,10 @@
 //! in a branch that its lane does not take, the length of a kernel, two launches at once, and kernels of
 //! other versions.
 
-use crate::support::back_ends;
+use crate::support::on_both_back_ends;
 
 use std::io::Write as _;
 
-use back_ends::on_both_back_ends;
 use cust::event::{Event, EventFlags};
 use cust::launch;
 use cust::memory::{CopyDestination, DeviceBuffer};

@@ -80,7 +80,6 @@ on_both_back_ends! {
     what_does_not_fit_is_counted
     a_ring_keeps_the_last
     selected_blocks_and_warps
-    many_launches_in_one_session
     odd_shapes
     parameters_taken_apart
     a_barrier_ends_when_the_last_warp_comes
@@ -347,29 +346,6 @@ fn selected_blocks_and_warps(bench: &Bench) {
     let seen: Vec<(u32, u32)> = trace.warps.iter().map(|warp| (warp.block[0], warp.warp)).collect();
     assert_eq!(seen, [(2, 1), (2, 2), (5, 1), (5, 2), (8, 1), (8, 2)]);
     assert_eq!(trace.recorded(), 6 * 5);
-}
-
-fn many_launches_in_one_session(bench: &Bench) {
-    let trace = bench.record(
-        builder(),
-        64,
-        |session, output| {
-            for round in 0..10 {
-                launched!(session, kernels::by_warp<<<2, 32>>>(output, round));
-            }
-        },
-        |_| 9,
-    );
-    nothing_lost(&trace);
-    let records: Vec<u64> = trace
-        .launches
-        .iter()
-        .map(|launch| trace.warps[launch.warps.clone()].iter().map(|warp| warp.recorded).sum())
-        .collect();
-    assert_eq!(records, (0..10).map(|round| 2 * round).collect::<Vec<u64>>());
-    for pair in trace.launches.windows(2) {
-        assert!(pair[0].start_ns <= pair[1].start_ns);
-    }
 }
 
 fn odd_shapes(bench: &Bench) {

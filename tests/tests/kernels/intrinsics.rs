@@ -1,11 +1,10 @@
 //! Every function that differs between the GPU and its twin: what kernels get from it, on the emulator
 //! and, with `--ignored`, on a GPU.
 
-use crate::support::back_ends;
+use crate::support::on_both_back_ends;
 
 use std::collections::BTreeSet;
 
-use back_ends::on_both_back_ends;
 use profiler_host::{Backend, BackendChoice, Profiler, launch};
 use profiler_trace::{DiagnosticKind, Trace, Value};
 use test_kernels::intrinsics as kernels;
@@ -20,7 +19,6 @@ on_both_back_ends! {
     warps_vote_and_shuffle
     blocks_meet_and_share
     threads_count_and_hand_over
-    arithmetic_is_exact_enough
     what_is_pinned_keeps_its_value
     copies_arrive
     records_of_every_form_hold_what_was_done
@@ -163,31 +161,6 @@ fn threads_count_and_hand_over(choice: BackendChoice) {
     let tickets: BTreeSet<u32> = rows.iter().map(|row| row[0]).collect();
     assert_eq!(tickets, (0..(blocks * threads) as u32).collect());
     assert!(rows.iter().all(|row| row[1] == 4711), "the number was handed to all");
-}
-
-fn arithmetic_is_exact_enough(choice: BackendChoice) {
-    let backend = backend(choice);
-    let inputs: Vec<f32> = (0..128).map(|n| 0.125 + n as f32 / 8.0).collect();
-    let input = backend.upload(&inputs).expect("memory");
-    let mut output = backend.zeroed::<u32>(128 * kernels::ARITHMETIC).expect("memory");
-    // SAFETY: a number for each thread, and room for that many.
-    unsafe {
-        launch!(backend, kernels::arithmetic<<<2, 64>>>(input.as_ptr(), output.as_mut_ptr()))
-    }
-    .expect("the launch");
-    let rows = rows::<{ kernels::ARITHMETIC }>(&output.read().expect("the numbers"));
-    for (x, [exp2, rsqrt, fma, packed]) in inputs.into_iter().zip(rows) {
-        // PTX ISA, "ex2" and "rsqrt": approximations, to 2^-22 or nearly.
-        let near = |bits: u32, exact: f64| {
-            let value = f64::from(f32::from_bits(bits));
-            assert!((value / exact - 1.0).abs() < 1e-6, "{value} for {exact}, of {x}");
-        };
-        near(exp2, f64::from(x).exp2());
-        near(rsqrt, f64::from(x).sqrt().recip());
-        assert_eq!(f32::from_bits(fma), x.mul_add(x, -1.0));
-        // All inputs have a bfloat16 of their own: a float without its low half.
-        assert_eq!(packed, x.to_bits() >> 16 | (-x).to_bits() & 0xffff_0000, "{x}");
-    }
 }
 
 fn what_is_pinned_keeps_its_value(choice: BackendChoice) {

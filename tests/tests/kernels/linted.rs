@@ -13,11 +13,10 @@
 
 #[allow(dead_code, reason = "this test reads less of the PTX than others")]
 use crate::support;
-use crate::support::back_ends;
+use crate::support::on_both_back_ends;
 
 use std::{ptr, slice};
 
-use back_ends::on_both_back_ends;
 use profiler_host::{Backend, BackendChoice, Profiler, launch};
 use profiler_trace::{SiteTable, Trace};
 use support::{entry, ptx_test};

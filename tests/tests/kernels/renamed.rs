@@ -2,9 +2,8 @@
 //! what they record, and that nothing of it is left when profiling is off.
 
 use crate::support;
-use crate::support::back_ends;
+use crate::support::on_both_back_ends;
 
-use back_ends::on_both_back_ends;
 use profiler_host::{Backend, BackendChoice, Profiler, Trace, launch};
 use profiler_trace::SiteTable;
 use support::{code, count, entry, ptx_test};

@@ -1,9 +1,8 @@
 //! Corners of the device runtime: warps that are not whole, lanes that leave before others, values
 //! that could hide what an end stamp waits for.
 
-use crate::support::lane_buffers;
+use crate::support::with_lane_buffers;
 
-use lane_buffers::with_lane_buffers;
 use profiler_device::{
     Wait, hardware, profile_mark, profile_region, profiled, region_end, region_start,
 };

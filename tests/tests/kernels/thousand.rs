@@ -1,10 +1,9 @@
 //! A module with a thousand sites.
 
-use crate::support::back_ends;
+use crate::support::on_both_back_ends;
 
 use std::collections::BTreeSet;
 
-use back_ends::on_both_back_ends;
 use profiler_emulator::{Emulator, LaunchConfig};
 use profiler_host::{Backend, BackendChoice, Profiler, launch};
 use profiler_trace::SiteTable;

@@ -1,15 +1,10 @@
 //! Sessions of kernels with `buffer = host`: at every capacity, watched while the kernel runs, and
-//! stopped in its middle. What a kernel that fails leaves on a GPU is in `failed.rs`.
+//! stopped in its middle. What a kernel that fails leaves on a GPU is in `failures.rs`.
 
-use crate::support::back_ends;
-use crate::support::flag;
-use crate::support::lane_buffers;
-use crate::support::watching;
+use crate::support::watching::{Flag, wait_for};
+use crate::support::{never_stopping, on_both_back_ends, with_lane_buffers};
 
-use back_ends::on_both_back_ends;
-use flag::Flag;
-use lane_buffers::with_lane_buffers;
-use profiler_emulator::{Emulator, LaunchConfig, LaunchError, Stop};
+use profiler_emulator::LaunchError;
 use profiler_host::trace::{
     Buffer, DiagnosticKind as Kind, Export, ExportOptions, StackGroup, Warp,
 };
@@ -18,7 +13,6 @@ use profiler_host::{
     Trace, launch,
 };
 use test_kernels::watched as kernels;
-use watching::wait_for;
 
 const PTX: Option<&str> = profiler_host::include_ptx!("watched");
 
@@ -35,21 +29,6 @@ on_both_back_ends! {
     a_running_kernel_is_watched
     a_ring_is_watched_while_it_turns
     a_reset_is_seen_by_who_watches
-}
-
-/// A back end, and what stops its kernels where it is the emulator.
-fn back_end(choice: BackendChoice) -> (Backend, Stop) {
-    let stop = Stop::new();
-    let backend = match choice {
-        BackendChoice::Emulator => {
-            let mut template = LaunchConfig::new([1; 3], [1; 3]);
-            template.yield_limit = u64::MAX;
-            template.stop = Some(stop.clone());
-            Backend::emulator(Emulator::default(), template)
-        }
-        choice => Backend::choose(choice, PTX).expect("the back end"),
-    };
-    (backend, stop)
 }
 
 fn builder() -> ProfilerBuilder {
@@ -79,7 +58,7 @@ const STEPS: [(&str, Launch, u32); 3] = [
 ];
 
 fn what_is_kept_and_what_is_lost_are_all(choice: BackendChoice) {
-    let (backend, _) = back_end(choice);
+    let (backend, _) = never_stopping(choice, PTX);
     let mut output = backend.zeroed::<u32>(THREADS as usize).expect("memory");
     let enough = ROUNDS * kernels::UNITS_OF_A_ROUND;
     for (name, launch, lanes) in STEPS {
@@ -126,7 +105,7 @@ fn regions(trace: &Trace, warp: usize) -> Vec<(&str, u16, bool)> {
 }
 
 fn regions_are_those_of_the_other_form(choice: BackendChoice) {
-    let (backend, _) = back_end(choice);
+    let (backend, _) = never_stopping(choice, PTX);
     let mut output = backend.zeroed::<u32>(THREADS as usize).expect("memory");
     let mut session = session(&backend, builder().max_warps(2 * BLOCKS * WARPS));
     for launch in [launch_of!(steps), launch_of!(in_global_form)] {
@@ -163,7 +142,7 @@ fn regions_are_those_of_the_other_form(choice: BackendChoice) {
 }
 
 fn what_recording_costs_is_measured_and_subtracted(choice: BackendChoice) {
-    let (backend, _) = back_end(choice);
+    let (backend, _) = never_stopping(choice, PTX);
     let mut output = backend.zeroed::<u32>(THREADS as usize).expect("memory");
     let builder = builder().max_warps(2 * BLOCKS * WARPS).measure_record_cost();
     let mut session = session(&backend, builder);
@@ -205,7 +184,7 @@ fn what_recording_costs_is_measured_and_subtracted(choice: BackendChoice) {
 /// Of two regions that all lanes began, some lanes end one and some the other at the same moment.
 fn lanes_end_either_region_at_one_place(choice: BackendChoice) {
     const ALL: u32 = u32::MAX;
-    let (backend, _) = back_end(choice);
+    let (backend, _) = never_stopping(choice, PTX);
     let earlier = [ALL, 0, 0xffff, 0xaaaa_aaaa, 1, ALL >> 1];
     let input = backend.upload(&earlier).expect("memory");
     let mut session = session(&backend, builder().records_per_warp(8));
@@ -258,7 +237,7 @@ fn every_warp_is_in(trace: &Trace, name: &str) -> bool {
 }
 
 fn a_running_kernel_is_watched(choice: BackendChoice) {
-    let (backend, stop) = back_end(choice);
+    let (backend, stop) = never_stopping(choice, PTX);
     for keep in [Keep::First, Keep::Last] {
         let flag = Flag::new(choice);
         let mut session = session(&backend, builder().keep(keep).records_per_warp(16));
@@ -298,7 +277,7 @@ fn a_running_kernel_is_watched(choice: BackendChoice) {
 
 fn a_ring_is_watched_while_it_turns(choice: BackendChoice) {
     const SNAPSHOTS: usize = 100;
-    let (backend, stop) = back_end(choice);
+    let (backend, stop) = never_stopping(choice, PTX);
     for records in [1, 4, 32, 128] {
         let flag = Flag::new(choice);
         let mut session = session(&backend, builder().keep(Keep::Last).records_per_warp(records));
@@ -361,7 +340,7 @@ fn check_turning(trace: &Trace) -> u64 {
 }
 
 fn a_reset_is_seen_by_who_watches(choice: BackendChoice) {
-    let (backend, _) = back_end(choice);
+    let (backend, _) = never_stopping(choice, PTX);
     let mut output = backend.zeroed::<u32>(THREADS as usize).expect("memory");
     let mut session = session(&backend, builder());
     let watch = session.watch().expect("the kernels can be watched");
@@ -377,7 +356,7 @@ fn a_reset_is_seen_by_who_watches(choice: BackendChoice) {
 
 #[test]
 fn a_kernel_that_is_stopped_leaves_its_open_regions() {
-    let (backend, stop) = back_end(BackendChoice::Emulator);
+    let (backend, stop) = never_stopping(BackendChoice::Emulator, None);
     let flag = Flag::new(BackendChoice::Emulator);
     let mut session = session(&backend, builder());
     let watch = session.watch().expect("a view");

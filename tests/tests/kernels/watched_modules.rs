@@ -1,10 +1,9 @@
 //! Sessions of several modules and of CUDA graphs with kernels of `buffer = host`, looked at while they
-//! run. What a replay that fails leaves is in `failed_replay.rs`.
+//! run. What a replay that fails leaves is in `failures.rs`.
 
-use crate::support::flag;
-use crate::support::graph;
-use crate::support::modules;
-use crate::support::watching;
+use crate::support::graph::Graph;
+use crate::support::watching::{Flag, LIMIT, wait_for};
+use crate::support::{modules, never_stopping};
 
 use std::collections::BTreeSet;
 use std::sync::mpsc::{RecvTimeoutError, channel};
@@ -15,14 +14,10 @@ use cust::sys::{
     CUresult, CUstreamCaptureMode, cuGraphDestroy, cuGraphGetNodes, cuStreamBeginCapture_v2,
     cuStreamEndCapture,
 };
-use flag::Flag;
-use graph::Graph;
 use modules::State::{Left, Within};
 use modules::{BLOCKS, Gpu, WARPS, builder, launches, new_stream};
-use profiler_emulator::{Emulator, LaunchConfig, Stop};
 use profiler_host::trace::DiagnosticKind as Kind;
-use profiler_host::{Backend, BackendChoice, launch};
-use watching::{LIMIT, wait_for};
+use profiler_host::{BackendChoice, launch};
 
 /// What launches waits for no kernel: many stand after one that ends when it is told to.
 #[test]
@@ -154,11 +149,7 @@ fn several_modules_in_one_session_are_watched() {
 /// On the emulator a session has the kernels of all crates.
 #[test]
 fn kernels_of_two_crates_are_watched_in_one_session() {
-    let stop = Stop::new();
-    let mut template = LaunchConfig::new([1; 3], [1; 3]);
-    template.yield_limit = u64::MAX;
-    template.stop = Some(stop.clone());
-    let backend = Backend::emulator(Emulator::default(), template);
+    let (backend, stop) = never_stopping(BackendChoice::Emulator, None);
     let mut output = backend.zeroed::<u32>((32 * WARPS) as usize).expect("memory");
     let flag = Flag::new(BackendChoice::Emulator);
     let profiler = builder().max_warps(3 * WARPS).build().expect("the options");

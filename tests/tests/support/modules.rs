@@ -9,7 +9,7 @@ use profiler_host::trace::Warp;
 use profiler_host::{BackendChoice, Error, Profiler, ProfilerBuilder, Session, Trace};
 use test_kernels::watched as kernels;
 
-use super::flag::Flag;
+use super::watching::Flag;
 
 const WATCHED: Option<&str> = profiler_host::include_ptx!("watched");
 const STRATEGIES: Option<&str> = profiler_host::include_ptx!("strategies");

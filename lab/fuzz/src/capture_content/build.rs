@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use arbitrary::Arbitrary;
 use profiler_test_tools::synthetic::{Keep, SyntheticLane, SyntheticModule, SyntheticWarp};
 use profiler_trace::{
-    Capture, CaptureEnd, DeviceInfo, KernelResources, ModuleCapture, RecordCost,
-    ResourceEffect, Value,
+    Capture, CaptureEnd, DeviceInfo, KernelResources, ModuleCapture, RecordCost, ResourceEffect,
+    Value,
 };
 use profiler_wire::descriptor::{BYTES, Lost};
 use profiler_wire::header::Clock;

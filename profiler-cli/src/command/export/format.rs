@@ -134,13 +134,9 @@ impl Format {
             Self::EventsCsv => trace.write_events_csv_to(writer)?,
             Self::EventsJson => trace.write_events_json_to(writer)?,
             #[cfg(feature = "parquet")]
-            Self::Parquet => {
-                profiler_parquet::write_parquet(&trace, writer, &Default::default())?;
-            }
+            Self::Parquet => profiler_parquet::write_parquet(&trace, writer)?,
             #[cfg(feature = "parquet")]
-            Self::Arrow => {
-                profiler_parquet::write_arrow(&trace, writer, &Default::default())?;
-            }
+            Self::Arrow => profiler_parquet::write_arrow(&trace, writer)?,
             Self::Flamegraph => profiler_report::write_flamegraph(&trace, writer)?,
         }
         Ok(())

@@ -117,19 +117,29 @@ fn metadata_that_mean_nothing_are_refused_and_say_where() {
         let file = [plain(Section::Metadata, metadata), end()].concat();
         Capture::read_from(file.as_slice()).expect_err("refused").to_string()
     };
+    let site = |id: u32, kind: &str, strategy: u32| {
+        let place = r#""name":"","file":"","module":"","line":1,"column":1"#;
+        format!(r#""sites":[{{"id":{id},"kind":"{kind}","strategy":{strategy},{place}}}]"#)
+    };
     for (text, replacement, said) in [
-        ("\"emulated\":false", "\"emulated\":0", ".device.emulated is not true or false"),
-        ("\"sm_count\":0", "\"sm_count\":-1", ".device.sm_count is not a whole number"),
-        ("\"finished\"", "\"paused\"", ".end.how is not finished, running or failed"),
         (
-            "\"sites\":[]",
-            "\"sites\":[{\"id\":0,\"kind\":\"mark\",\"strategy\":0}]",
-            ".modules[0].sites[0].id is not the id of a site",
+            "\"emulated\":false",
+            "\"emulated\":0",
+            "integer `0`, expected a boolean at line 1 column",
         ),
-        ("\"name\"", "\"nom\"", ".device.name is missing"),
-        ("\"sites\":[]", "\"sites\":[7]", ".modules[0].sites[0].id is missing"),
-        ("\"descriptor\":\"", "\"descriptor\":\"00", ".modules[0].descriptor is not 256 hex"),
-        ("\"missing\":[]", "\"missing\":[7]", ".missing is not empty: the capture was read from"),
+        ("\"sm_count\":0", "\"sm_count\":-1", "integer `-1`, expected u32 at line 1 column"),
+        ("\"finished\"", "\"paused\"", "unknown variant `paused`, expected one of `finished`"),
+        ("\"sites\":[]", &site(0, "mark", 0), "0 is not the id of a site"),
+        ("\"sites\":[]", &site(1, "spot", 0), "unknown variant `spot`, expected one of `kernel`"),
+        ("\"sites\":[]", &site(1, "mark", 30583), "30583 is not the code of a strategy"),
+        ("\"name\"", "\"nom\"", "missing field `name` at line 1 column"),
+        ("\"sites\":[]", "\"sites\":[7]", "invalid type: integer `7`"),
+        (
+            "\"descriptor\":\"",
+            "\"descriptor\":\"00",
+            "the descriptor is not 256 hexadecimal digits",
+        ),
+        ("\"missing\":[]", "\"missing\":[7]", "missing is not empty: the capture was read from"),
         ("{", "", "line 1"),
     ] {
         let error = read(&metadata_with(text, replacement));

@@ -1,9 +1,0 @@
-use profiler_device::{profile_region, profiled};
-
-#[profiled]
-extern "ptx-kernel" fn kernel() {
-    let sum = 0;
-    profile_region!("region", pin = sum, {});
-}
-
-fn main() {}
