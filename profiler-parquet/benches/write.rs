@@ -8,7 +8,7 @@ use std::io;
 use std::time::Duration;
 
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
-use profiler_parquet::{ArrowOptions, Compression, ParquetOptions, write_arrow, write_parquet};
+use profiler_parquet::{write_arrow, write_parquet};
 
 fn tables(criterion: &mut Criterion) {
     let mut group = criterion.benchmark_group("tables");
@@ -16,23 +16,12 @@ fn tables(criterion: &mut Criterion) {
     for regions in [10_000, 1_000_000, 10_000_000] {
         let trace = support::many_regions(regions);
         group.throughput(Throughput::Elements(regions));
-        for compression in [Compression::None, Compression::Lz4] {
-            let packing = match compression {
-                Compression::None => "",
-                Compression::Lz4 => ", lz4",
-            };
-            let options = ParquetOptions { compression, ..ParquetOptions::default() };
-            group.bench_function(
-                BenchmarkId::new(format!("parquet{packing}"), regions),
-                |bencher| {
-                    bencher.iter(|| write_parquet(&trace, io::sink(), &options));
-                },
-            );
-            let options = ArrowOptions { compression, ..ArrowOptions::default() };
-            group.bench_function(BenchmarkId::new(format!("arrow{packing}"), regions), |bencher| {
-                bencher.iter(|| write_arrow(&trace, io::sink(), &options));
-            });
-        }
+        group.bench_function(BenchmarkId::new("parquet", regions), |bencher| {
+            bencher.iter(|| write_parquet(&trace, io::sink()));
+        });
+        group.bench_function(BenchmarkId::new("arrow", regions), |bencher| {
+            bencher.iter(|| write_arrow(&trace, io::sink()));
+        });
     }
     group.finish();
 }

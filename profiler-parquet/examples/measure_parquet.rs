@@ -10,7 +10,7 @@ use std::error::Error;
 use std::fs::File;
 use std::time::Instant;
 
-use profiler_parquet::{ArrowOptions, ParquetOptions, write_arrow, write_parquet};
+use profiler_parquet::{write_arrow, write_parquet};
 
 fn main() -> Result<(), Box<dyn Error>> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -21,20 +21,20 @@ fn main() -> Result<(), Box<dyn Error>> {
     let before = memory("VmRSS:")?;
     let start = Instant::now();
     let file = File::create(path)?;
-    let summary = match format.as_str() {
-        "parquet" => write_parquet(&trace, file, &ParquetOptions::default())?,
-        "arrow" => write_arrow(&trace, file, &ArrowOptions::default())?,
+    match format.as_str() {
+        "parquet" => write_parquet(&trace, file)?,
+        "arrow" => write_arrow(&trace, file)?,
         other => return Err(format!("{other} is no format; take parquet or arrow").into()),
-    };
+    }
     let seconds = start.elapsed().as_secs_f64();
+    let rows: usize =
+        trace.warps.iter().map(|warp| 1 + warp.regions.len() + warp.marks.len()).sum();
+    let bytes = std::fs::metadata(path)?.len();
     let line = format!(
-        "{format}: {} rows in {seconds:.2} s ({:.2} million/s), {} groups, {} bytes ({:.1} a row); \
+        "{format}: {rows} rows in {seconds:.2} s ({:.2} million/s), {bytes} bytes ({:.1} a row); \
          {before} KiB before, {} KiB at the peak\n",
-        summary.rows,
-        summary.rows as f64 / seconds / 1e6,
-        summary.groups,
-        summary.bytes,
-        summary.bytes as f64 / summary.rows as f64,
+        rows as f64 / seconds / 1e6,
+        bytes as f64 / rows as f64,
         memory("VmHWM:")?,
     );
     std::io::Write::write_all(&mut std::io::stdout(), line.as_bytes())?;

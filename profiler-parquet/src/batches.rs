@@ -3,6 +3,7 @@
 //! Warps in the trace's order; of each its own row, then those of its regions, then those of its
 //! marks. So the row of anything is known by arithmetic.
 
+use std::io;
 use std::sync::Arc;
 
 use arrow_array::{ArrayRef, RecordBatch};
@@ -11,20 +12,13 @@ use profiler_trace::{
     Launch, Mark, MarkIndex, Progress, Region, SiteIndex, Time, Trace, Value, Warp, WarpSource,
 };
 
-use crate::Summary;
 use crate::columns::{self, Column, Columns};
-use crate::error::{Dangling, WriteError};
 use crate::names::{Kind, Names, clock_key};
 use crate::nesting::{Nesting, PathKey, Paths, Within};
+use crate::writer::of_arrow;
 
 /// What it takes to go through a warp for its paths, in sixteenths of what its rows take.
 const FOR_PATHS: u64 = 2;
-
-/// Says how many steps both ways through so many warps are: for their paths, and for their rows.
-pub(crate) fn expect(warps: usize) {
-    Progress::weighing(FOR_PATHS, || Progress::expect(warps));
-    Progress::expect(warps);
-}
 
 /// Makes record batches of the rows of a trace.
 pub(crate) struct Batches<'a> {
@@ -38,8 +32,6 @@ pub(crate) struct Batches<'a> {
     released: Vec<Released>,
     /// Those of `released` that were passed.
     passed: usize,
-    /// Rows of each kind that were made.
-    pub(crate) made: Summary,
     builders: Columns,
     /// Rows in the builders.
     gathered: usize,
@@ -114,8 +106,10 @@ struct Row {
 impl<'a> Batches<'a> {
     /// Goes through the warps once, for the paths, and so that nothing is found wrong when half is
     /// written.
-    pub(crate) fn new(source: &'a impl WarpSource) -> Result<Self, WriteError> {
+    pub(crate) fn new(source: &'a impl WarpSource) -> io::Result<Self> {
         let trace = source.outline();
+        Progress::weighing(FOR_PATHS, || Progress::expect(trace.warps.len()));
+        Progress::expect(trace.warps.len());
         let mut paths = Paths::default();
         let mut first_rows = Vec::with_capacity(trace.warps.len() + 1);
         let mut rows = 0;
@@ -143,7 +137,6 @@ impl<'a> Batches<'a> {
             schema: Arc::new(columns::schema()),
             builders: Columns::default(),
             gathered: 0,
-            made: Summary::default(),
             passed: 0,
             trace,
             columns,
@@ -161,8 +154,8 @@ impl<'a> Batches<'a> {
         &mut self,
         source: &impl WarpSource,
         rows: usize,
-        mut take: impl FnMut(&RecordBatch) -> Result<(), WriteError>,
-    ) -> Result<(), WriteError> {
+        mut take: impl FnMut(&RecordBatch) -> io::Result<()>,
+    ) -> io::Result<()> {
         each_warp(source, |index, warp| {
             self.warp(index, warp, &mut |batches, row| {
                 batches.push(warp, row);
@@ -179,12 +172,12 @@ impl<'a> Batches<'a> {
     }
 
     /// What was gathered.
-    fn finish(&mut self) -> Result<RecordBatch, WriteError> {
+    fn finish(&mut self) -> io::Result<RecordBatch> {
         self.gathered = 0;
         let arrays: Vec<ArrayRef> =
             self.builders.finish(&self.columns, &self.names.dictionaries)?;
         let batch = RecordBatch::try_new(Arc::clone(&self.schema), arrays);
-        batch.map_err(|error| WriteError::Encode(Box::new(error)))
+        batch.map_err(of_arrow)
     }
 
     /// Makes the rows of a warp.
@@ -192,8 +185,8 @@ impl<'a> Batches<'a> {
         &mut self,
         index: usize,
         warp: &Warp,
-        put: &mut impl FnMut(&mut Self, Row) -> Result<(), WriteError>,
-    ) -> Result<(), WriteError> {
+        put: &mut impl FnMut(&mut Self, Row) -> io::Result<()>,
+    ) -> io::Result<()> {
         let (first, next) = (self.first_rows[index], self.first_rows[index + 1]);
         let kernel = self.trace.launches[warp.launch].kernel;
         let within = Within { event: first, path: self.paths.root(kernel) };
@@ -260,13 +253,6 @@ impl<'a> Batches<'a> {
             &self.trace.launches[warp.launch];
         let site = self.names.sites[row.site.0 as usize];
         self.gathered += 1;
-        let made = &mut self.made;
-        made.rows += 1;
-        match row.kind {
-            Kind::Kernel => made.warps += 1,
-            Kind::Region => made.regions += 1,
-            Kind::Mark | Kind::Signal | Kind::Wait => made.marks += 1,
-        }
         let to = &mut self.builders;
         to.event.append_value(row.event);
         to.kind.append_value(row.kind.key());
@@ -341,8 +327,8 @@ fn of_region(warp: &Warp, region: &Region, event: u64, parent: Within, path: Pat
 /// Goes through the warps, each with its index and its regions.
 fn each_warp(
     source: &impl WarpSource,
-    mut visit: impl FnMut(usize, &Warp) -> Result<(), WriteError>,
-) -> Result<(), WriteError> {
+    mut visit: impl FnMut(usize, &Warp) -> io::Result<()>,
+) -> io::Result<()> {
     (0..source.outline().warps.len()).try_for_each(|index| {
         visit(index, &source.warp(index))?;
         Progress::step();
@@ -351,30 +337,36 @@ fn each_warp(
 }
 
 /// The launch of a warp, all of whose indices lead somewhere.
-fn check<'a>(trace: &'a Trace, index: usize, warp: &Warp) -> Result<&'a Launch, WriteError> {
-    let dangling = |what, index_found, len| {
-        WriteError::Trace(Dangling { warp: index, what, index: index_found, len })
-    };
+fn check<'a>(trace: &'a Trace, index: usize, warp: &Warp) -> io::Result<&'a Launch> {
     let launch = (trace.launches.get(warp.launch))
         .filter(|_| u32::try_from(warp.launch).is_ok())
-        .ok_or_else(|| dangling("launch", warp.launch, trace.launches.len()))?;
+        .ok_or_else(|| dangling(index, "launch", warp.launch, trace.launches.len()))?;
     let regions = warp.regions.iter().map(|region| region.site);
     let marks = warp.marks.iter().map(|mark| mark.site);
     let sites = trace.sites.len();
     match regions.chain(marks).chain([launch.kernel]).find(|site| site.0 as usize >= sites) {
-        Some(site) => Err(dangling("site", site.0 as usize, sites)),
+        Some(site) => Err(dangling(index, "site", site.0 as usize, sites)),
         None => Ok(launch),
     }
 }
 
+/// The error that an index of the trace, found in a warp, leads nowhere.
+fn dangling(warp: usize, what: &str, index: usize, len: usize) -> io::Error {
+    let text = format!(
+        "warp {warp} of the trace refers to {what} {index}, and there are {len}; pass the trace as \
+         `decode` or a session returned it, with nothing removed"
+    );
+    io::Error::new(io::ErrorKind::InvalidInput, text)
+}
+
 /// The arrows, by what they lead to. Of several to one mark the first is kept. No regions are asked
 /// for.
-fn released(trace: &Trace, first_rows: &[u64]) -> Result<Vec<Released>, WriteError> {
-    let row = |MarkIndex { warp, mark }| -> Result<u64, WriteError> {
-        let dangling = |what, index, len| WriteError::Trace(Dangling { warp, what, index, len });
-        let of = trace.warps.get(warp).ok_or(dangling("warp", warp, trace.warps.len()))?;
+fn released(trace: &Trace, first_rows: &[u64]) -> io::Result<Vec<Released>> {
+    let row = |MarkIndex { warp, mark }| -> io::Result<u64> {
+        let of = trace.warps.get(warp);
+        let of = of.ok_or_else(|| dangling(warp, "warp", warp, trace.warps.len()))?;
         if mark >= of.marks.len() {
-            return Err(dangling("mark", mark, of.marks.len()));
+            return Err(dangling(warp, "mark", mark, of.marks.len()));
         }
         Ok(mark_row(first_rows[warp + 1], of, mark))
     };

@@ -1,5 +1,6 @@
 //! The columns of the table: each stands here once.
 
+use std::io;
 use std::sync::Arc;
 
 use arrow_array::builder::{
@@ -11,7 +12,7 @@ use arrow_array::types::Int32Type;
 use arrow_array::{ArrayRef, DictionaryArray};
 use arrow_schema::{DataType, Field, Schema};
 
-use crate::error::WriteError;
+use crate::writer::of_arrow;
 
 /// The dictionaries that columns of text refer to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -134,14 +135,13 @@ impl Columns {
         &mut self,
         columns: &[Column],
         dictionaries: &[ArrayRef; Dictionary::COUNT],
-    ) -> Result<Vec<ArrayRef>, WriteError> {
+    ) -> io::Result<Vec<ArrayRef>> {
         let arrays = self.builders().zip(columns).map(|(builder, column)| {
             let array = builder.finish();
             let Some(dictionary) = column.dictionary else { return Ok(array) };
             let keys = array.as_primitive::<Int32Type>().clone();
             let texts = Arc::clone(&dictionaries[dictionary as usize]);
-            let array = DictionaryArray::try_new(keys, texts)
-                .map_err(|error| WriteError::Encode(Box::new(error)))?;
+            let array = DictionaryArray::try_new(keys, texts).map_err(of_arrow)?;
             Ok(Arc::new(array) as ArrayRef)
         });
         arrays.collect()

@@ -8,14 +8,10 @@
 //! ```no_run
 //! use std::fs::File;
 //!
-//! use profiler_parquet::{ParquetOptions, write_parquet};
-//!
-//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! # fn main() -> std::io::Result<()> {
 //! # let capture = profiler_trace::Capture::default();
 //! let trace = profiler_trace::decode(&capture);
-//! let file = File::create("trace.parquet")?;
-//! let written = write_parquet(&trace, file, &ParquetOptions::default())?;
-//! println!("{} regions, {} bytes", written.regions, written.bytes);
+//! profiler_parquet::write_parquet(&trace, File::create("trace.parquet")?)?;
 //! # Ok(())
 //! # }
 //! ```
@@ -23,92 +19,23 @@
 //! Rows are made and written in batches: beside the trace itself, [`write_parquet`] holds one row
 //! group, encoded, and [`write_arrow`] one record batch; either the dictionaries of names and paths,
 //! eight bytes for each warp, 24 for each arrow, those regions of one warp that run at once, and what
-//! the file's index says of each group. [`decode_to_parquet`] and [`decode_to_arrow`] write the same
-//! while they decode a capture, and so do without the trace: they hold its outline, without regions,
-//! and the regions of one warp.
+//! the file's index says of each group.
 #![forbid(unsafe_code)]
 
 mod batches;
 mod columns;
-mod error;
 mod metadata;
 mod names;
 mod nesting;
 mod writer;
 
-use std::io::Write;
-use std::num::NonZeroUsize;
+use std::io::{self, Write};
 
 use arrow_schema::Schema;
-use profiler_trace::{Decoder, Diagnostics, Progress, StreamedTrace, WarpSource};
+use profiler_trace::WarpSource;
 
 pub use arrow_schema;
-pub use error::{Dangling, WriteError};
 pub use metadata::SCHEMA_VERSION;
-
-/// How data is compressed.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub enum Compression {
-    /// Not at all.
-    None,
-    /// LZ4.
-    #[default]
-    Lz4,
-}
-
-/// How a Parquet file is written.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct ParquetOptions {
-    /// How pages are compressed.
-    pub compression: Compression,
-    /// Rows of a row group, the last of which may have fewer. A row group is what the writer holds
-    /// in memory, and what readers divide among their threads.
-    pub rows_per_group: NonZeroUsize,
-}
-
-impl Default for ParquetOptions {
-    fn default() -> Self {
-        Self {
-            compression: Compression::default(),
-            rows_per_group: const { NonZeroUsize::new(1 << 18).unwrap() },
-        }
-    }
-}
-
-/// How an Arrow IPC file is written.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct ArrowOptions {
-    /// How buffers are compressed. A file that is not compressed can be mapped into memory.
-    pub compression: Compression,
-    /// Rows of a record batch, the last of which may have fewer.
-    pub rows_per_batch: NonZeroUsize,
-}
-
-impl Default for ArrowOptions {
-    fn default() -> Self {
-        Self {
-            compression: Compression::None,
-            rows_per_batch: const { NonZeroUsize::new(1 << 16).unwrap() },
-        }
-    }
-}
-
-/// What was written.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Summary {
-    /// All rows.
-    pub rows: u64,
-    /// Rows of kind `kernel`: warps.
-    pub warps: u64,
-    /// Rows of kind `region`, with an end or without.
-    pub regions: u64,
-    /// Rows of kind `mark`, `signal` and `wait`.
-    pub marks: u64,
-    /// Row groups or record batches.
-    pub groups: u64,
-    /// Bytes of the file.
-    pub bytes: u64,
-}
 
 /// The columns, in order. Every file has all of them.
 #[must_use]
@@ -116,78 +43,29 @@ pub fn schema() -> Schema {
     columns::schema()
 }
 
-/// Writes the trace as one Parquet file. It may be one in memory, or one that is streamed.
+/// Writes the trace as one Parquet file, compressed by LZ4. The trace may be one in memory, or one that
+/// is streamed ([`Decoder::streamed`](profiler_trace::Decoder::streamed)), whose warps are each decoded
+/// twice.
 ///
 /// The writer need not be buffered. What it got is a whole file only if this returns `Ok`.
 ///
 /// # Errors
 ///
-/// Those of the writer; [`WriteError::Trace`] if the trace contradicts itself, which one from
-/// [`decode`](profiler_trace::decode()) does not; [`WriteError::TooManyNames`].
-pub fn write_parquet(
-    trace: &impl WarpSource,
-    writer: impl Write + Send,
-    options: &ParquetOptions,
-) -> Result<Summary, WriteError> {
-    batches::expect(trace.outline().warps.len());
-    writer::parquet(trace, writer, options)
+/// Those of the writer; [`InvalidInput`](io::ErrorKind::InvalidInput) if the trace contradicts itself,
+/// which one from [`decode`](profiler_trace::decode()) does not; an error if the different names, files,
+/// units or paths are more than a dictionary holds (2 GiB).
+pub fn write_parquet(trace: &impl WarpSource, writer: impl Write + Send) -> io::Result<()> {
+    writer::parquet(trace, writer)
 }
 
 /// Writes the trace as one file of Arrow's IPC file format (also called Feather, version 2): not
-/// the stream format.
+/// the stream format. It is not compressed, so that it can be mapped into memory.
 ///
 /// The writer need not be buffered. What it got is a whole file only if this returns `Ok`.
 ///
 /// # Errors
 ///
 /// Those of [`write_parquet`].
-pub fn write_arrow(
-    trace: &impl WarpSource,
-    writer: impl Write,
-    options: &ArrowOptions,
-) -> Result<Summary, WriteError> {
-    batches::expect(trace.outline().warps.len());
-    writer::arrow(trace, writer, options)
-}
-
-/// Writes what [`write_parquet`] writes, and decodes warps as it goes, each of them twice. Returns
-/// beside the summary what was lost or odd in the capture,
-/// [`Trace::diagnostics`](profiler_trace::Trace::diagnostics).
-///
-/// Next to the capture, this holds what [`Decoder::outline`] returns, the regions of one warp, and what
-/// [`write_parquet`] holds beside the trace.
-///
-/// # Errors
-///
-/// Those of the writer; [`WriteError::TooManyNames`].
-pub fn decode_to_parquet(
-    decoder: &Decoder<'_>,
-    writer: impl Write + Send,
-    options: &ParquetOptions,
-) -> Result<(Summary, Diagnostics), WriteError> {
-    decoded(decoder, |trace| writer::parquet(trace, writer, options))
-}
-
-/// Writes what [`write_arrow`] writes, in the way of [`decode_to_parquet`].
-///
-/// # Errors
-///
-/// Those of [`decode_to_parquet`].
-pub fn decode_to_arrow(
-    decoder: &Decoder<'_>,
-    writer: impl Write,
-    options: &ArrowOptions,
-) -> Result<(Summary, Diagnostics), WriteError> {
-    decoded(decoder, |trace| writer::arrow(trace, writer, options))
-}
-
-fn decoded(
-    decoder: &Decoder<'_>,
-    write: impl FnOnce(&StreamedTrace<'_>) -> Result<Summary, WriteError>,
-) -> Result<(Summary, Diagnostics), WriteError> {
-    // Before the outline is decoded, so that all steps are known from the begin.
-    batches::expect(decoder.warp_count());
-    let trace = Progress::weighing(1, || decoder.streamed());
-    let summary = write(&trace)?;
-    Ok((summary, trace.into_outline().diagnostics))
+pub fn write_arrow(trace: &impl WarpSource, writer: impl Write) -> io::Result<()> {
+    writer::arrow(trace, writer)
 }

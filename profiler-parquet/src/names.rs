@@ -1,6 +1,7 @@
 //! The dictionaries of kinds, clocks, names, files, units and paths.
 
 use std::collections::HashMap;
+use std::io;
 use std::sync::Arc;
 
 use arrow_array::{ArrayRef, StringArray};
@@ -9,7 +10,6 @@ use profiler_wire::SiteKind;
 use profiler_wire::header::Clock;
 
 use crate::columns::Dictionary;
-use crate::error::WriteError;
 use crate::nesting::Paths;
 
 /// What a row is about.
@@ -60,12 +60,11 @@ struct Interner<'a> {
 }
 
 impl<'a> Interner<'a> {
-    fn key(&mut self, text: &'a str, column: &'static str) -> Result<i32, WriteError> {
+    fn key(&mut self, text: &'a str, column: &str) -> io::Result<i32> {
         if let Some(&key) = self.keys.get(text) {
             return Ok(key);
         }
-        let key =
-            i32::try_from(self.texts.len()).map_err(|_| WriteError::TooManyNames { column })?;
+        let key = i32::try_from(self.texts.len()).map_err(|_| too_many(column))?;
         self.keys.insert(text, key);
         self.texts.push(text);
         Ok(key)
@@ -80,10 +79,10 @@ pub(crate) struct Names {
 }
 
 impl Names {
-    pub(crate) fn new<'a>(trace: &'a Trace, paths: &Paths) -> Result<Self, WriteError> {
+    pub(crate) fn new<'a>(trace: &'a Trace, paths: &Paths) -> io::Result<Self> {
         let (mut names, mut files, mut units) =
             (Interner::default(), Interner::default(), Interner::default());
-        let keys = |site: &'a Site| -> Result<SiteKeys, WriteError> {
+        let keys = |site: &'a Site| -> io::Result<SiteKeys> {
             let Site { kind, name, file, line, unit, .. } = site;
             let unit = unit.as_deref().map(|unit| units.key(unit, "unit")).transpose()?;
             Ok(SiteKeys {
@@ -121,11 +120,19 @@ impl Names {
     }
 }
 
+/// The error that a column has more different text than Arrow can count.
+fn too_many(column: &str) -> io::Error {
+    io::Error::other(format!(
+        "the different texts of the column `{column}` are more than 2 GiB; write the launches in several \
+         parts, or name fewer things"
+    ))
+}
+
 /// Arrow counts keys and bytes of text in 31 bits.
-fn dictionary(texts: &[&str], column: &'static str) -> Result<ArrayRef, WriteError> {
+fn dictionary(texts: &[&str], column: &str) -> io::Result<ArrayRef> {
     let bytes = texts.iter().fold(0usize, |sum, text| sum.saturating_add(text.len()));
     if i32::try_from(bytes.max(texts.len())).is_err() {
-        return Err(WriteError::TooManyNames { column });
+        return Err(too_many(column));
     }
     Ok(Arc::new(StringArray::from_iter_values(texts)))
 }

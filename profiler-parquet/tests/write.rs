@@ -3,17 +3,15 @@
 mod support;
 
 use std::io::{self, Write};
-use std::num::NonZeroUsize;
 
-use profiler_parquet::{
-    ArrowOptions, Compression, ParquetOptions, Summary, WriteError, decode_to_arrow,
-    decode_to_parquet, schema, write_arrow, write_parquet,
-};
+use profiler_parquet::{schema, write_arrow, write_parquet};
 use profiler_test_tools::synthetic::{Content, Keep, SyntheticModule, SyntheticWarp, sized};
-use profiler_trace::{Capture, Decoder, MarkIndex, Progress, RecordCost, SiteIndex, Trace, decode};
+use profiler_trace::{
+    Capture, Decoder, MarkIndex, Progress, RecordCost, SiteIndex, Trace, WarpSource, decode,
+};
 use profiler_wire::SiteKind;
 
-use support::{Numbers, many_regions, zoo};
+use support::{Numbers, many_regions, zoo, zoo_capture};
 
 /// Takes this many bytes.
 struct Limited(usize);
@@ -33,52 +31,21 @@ impl Write for Limited {
     }
 }
 
-fn parquet(trace: &Trace, options: &ParquetOptions) -> (Vec<u8>, Summary) {
+fn parquet(trace: &impl WarpSource) -> Vec<u8> {
     let mut bytes = Vec::new();
-    let summary = write_parquet(trace, &mut bytes, options).expect("a vector takes all");
-    (bytes, summary)
+    write_parquet(trace, &mut bytes).expect("a vector takes all");
+    bytes
 }
 
-fn arrow(trace: &Trace, options: &ArrowOptions) -> (Vec<u8>, Summary) {
+fn arrow(trace: &impl WarpSource) -> Vec<u8> {
     let mut bytes = Vec::new();
-    let summary = write_arrow(trace, &mut bytes, options).expect("a vector takes all");
-    (bytes, summary)
-}
-
-#[test]
-fn the_summary_counts() {
-    let trace = zoo::trace();
-    let regions: usize = trace.warps.iter().map(|warp| warp.regions.len()).sum();
-    let marks: usize = trace.warps.iter().map(|warp| warp.marks.len()).sum();
-    assert!(regions > 250 && marks > 40, "{regions} {marks}");
-    let rows = (trace.warps.len() + regions + marks) as u64;
-    let hundred = NonZeroUsize::new(100).expect("not 0");
-    for compression in [Compression::None, Compression::Lz4] {
-        let options = ParquetOptions { compression, rows_per_group: hundred };
-        let (bytes, summary) = parquet(&trace, &options);
-        let wanted = Summary {
-            rows,
-            warps: 12,
-            regions: regions as u64,
-            marks: marks as u64,
-            groups: rows.div_ceil(100),
-            bytes: bytes.len() as u64,
-        };
-        assert_eq!(summary, wanted);
-        let options = ArrowOptions { compression, rows_per_batch: hundred };
-        let (bytes, summary) = arrow(&trace, &options);
-        assert_eq!(summary, Summary { bytes: bytes.len() as u64, ..wanted });
-    }
+    write_arrow(trace, &mut bytes).expect("a vector takes all");
+    bytes
 }
 
 /// Requires that what is written while decoding is what is written of the trace, with what recording
 /// cost and without.
 fn require_equal_while_decoding(capture: &Capture) {
-    let few = NonZeroUsize::new(70).expect("not 0");
-    let to_parquet = [few, ParquetOptions::default().rows_per_group]
-        .map(|rows_per_group| ParquetOptions { rows_per_group, ..ParquetOptions::default() });
-    let to_arrow = [few, ArrowOptions::default().rows_per_batch]
-        .map(|rows_per_batch| ArrowOptions { rows_per_batch, ..ArrowOptions::default() });
     let mut trace = decode(capture);
     for subtracts in [false, true] {
         let mut decoder = Decoder::new(capture);
@@ -86,20 +53,8 @@ fn require_equal_while_decoding(capture: &Capture) {
             trace.subtract_record_cost();
             decoder = decoder.subtract_record_cost();
         }
-        for options in &to_parquet {
-            let mut bytes = Vec::new();
-            let written = decode_to_parquet(&decoder, &mut bytes, options);
-            let (summary, diagnostics) = written.expect("a vector takes all");
-            assert_eq!(diagnostics, trace.diagnostics);
-            assert!((bytes, summary) == parquet(&trace, options));
-        }
-        for options in &to_arrow {
-            let mut bytes = Vec::new();
-            let written = decode_to_arrow(&decoder, &mut bytes, options);
-            let (summary, diagnostics) = written.expect("a vector takes all");
-            assert_eq!(diagnostics, trace.diagnostics);
-            assert!((bytes, summary) == arrow(&trace, options));
-        }
+        assert!(parquet(&decoder.streamed()) == parquet(&trace));
+        assert!(arrow(&decoder.streamed()) == arrow(&trace));
     }
 }
 
@@ -108,7 +63,7 @@ fn what_is_written_while_decoding_is_the_same() {
     let cost = Some(RecordCost::uniform(5.0, 40.0));
     let captures = [Content::Regions, Content::Mixed, Content::Marks]
         .map(|content| sized(300, content).expect("the sites are whole"));
-    for capture in captures.into_iter().chain([zoo::capture(), Capture::default()]) {
+    for capture in captures.into_iter().chain([zoo_capture(), Capture::default()]) {
         require_equal_while_decoding(&capture);
         require_equal_while_decoding(&Capture { record_cost: cost, ..capture });
     }
@@ -116,42 +71,32 @@ fn what_is_written_while_decoding_is_the_same() {
 
 #[test]
 fn what_is_watched_ends_where_it_said() {
-    let (capture, trace) = (zoo::capture(), zoo::trace());
-    let decoder = Decoder::new(&capture);
-    let ends = |work: &mut dyn FnMut()| {
+    let trace = zoo();
+    for write in [parquet, arrow] {
         let progress = Progress::default();
-        progress.watch(work);
+        progress.watch(|| write(&trace));
         assert!(progress.expected() >= 12 && progress.expected() == progress.done());
-    };
-    ends(&mut || drop(parquet(&trace, &ParquetOptions::default())));
-    ends(&mut || drop(decode_to_arrow(&decoder, io::sink(), &ArrowOptions::default())));
+    }
 }
 
 #[test]
 fn errors_of_the_writer_are_returned() {
-    const GROUP: NonZeroUsize = NonZeroUsize::new(200).expect("not 0");
-    let (capture, trace) = (zoo::capture(), zoo::trace());
-    let decoder = Decoder::new(&capture);
-    let to_parquet = ParquetOptions { rows_per_group: GROUP, ..ParquetOptions::default() };
-    let to_arrow = ArrowOptions { rows_per_batch: GROUP, ..ArrowOptions::default() };
-    type Way<'t> = &'t dyn Fn(&mut (dyn Write + Send)) -> Result<u64, WriteError>;
-    let ways: [Way<'_>; 4] = [
-        &|writer| Ok(write_parquet(&trace, writer, &to_parquet)?.bytes),
-        &|writer| Ok(write_arrow(&trace, writer, &to_arrow)?.bytes),
-        &|writer| Ok(decode_to_parquet(&decoder, writer, &to_parquet)?.0.bytes),
-        &|writer| Ok(decode_to_arrow(&decoder, writer, &to_arrow)?.0.bytes),
+    let trace = zoo();
+    type Way<'t> = &'t dyn Fn(&mut (dyn Write + Send)) -> io::Result<()>;
+    let ways: [(Way<'_>, usize); 2] = [
+        (&|writer| write_parquet(&trace, writer), parquet(&trace).len()),
+        (&|writer| write_arrow(&trace, writer), arrow(&trace).len()),
     ];
-    for way in ways {
-        let bytes = way(&mut io::sink()).expect("a sink takes all") as usize;
+    for (way, bytes) in ways {
         for limit in (0..bytes).step_by(bytes / 50).chain([bytes - 1]) {
             let error = way(&mut Limited(limit)).expect_err("too little room");
             assert!(error.to_string().ends_with("no more room"), "{error}");
-            assert_eq!(io::Error::from(error).kind(), io::ErrorKind::StorageFull);
+            assert_eq!(error.kind(), io::ErrorKind::StorageFull);
         }
         way(&mut Limited(bytes)).expect("room for all");
         // What takes nothing, and calls that no error.
         let error = way(&mut [0_u8; 0].as_mut_slice()).expect_err("it is full");
-        assert_eq!(io::Error::from(error).kind(), io::ErrorKind::WriteZero);
+        assert_eq!(error.kind(), io::ErrorKind::WriteZero);
     }
 }
 
@@ -176,14 +121,15 @@ fn an_index_that_leads_nowhere_is_named() {
         ),
     ];
     for (change, wanted) in cases {
-        let mut trace = zoo::trace();
+        let mut trace = zoo();
         change(&mut trace);
         let mut bytes = Vec::new();
-        let error = write_parquet(&trace, &mut bytes, &ParquetOptions::default());
-        let error = error.expect_err("it leads nowhere").to_string();
+        let error = write_parquet(&trace, &mut bytes).expect_err("it leads nowhere");
+        assert_eq!(error.kind(), io::ErrorKind::InvalidInput);
+        let error = error.to_string();
         assert!(error.starts_with(&wanted.replace("..", "of the trace refers to")), "{error}");
         assert!(error.contains("pass the trace"), "{error}");
-        assert!(write_arrow(&trace, &mut bytes, &ArrowOptions::default()).is_err());
+        assert!(write_arrow(&trace, &mut bytes).is_err());
         assert!(bytes.is_empty(), "nothing is written of what is wrong");
     }
 }
@@ -205,15 +151,15 @@ fn a_deep_recursion_has_short_paths() {
     warp.leave(3 * DEPTH, 64_000 + 16 * DEPTH / 10);
     module.warps.push(warp);
     let trace = decode(&module.into_capture().expect("the sites are whole"));
-    let (bytes, summary) = parquet(&trace, &ParquetOptions::default());
-    assert_eq!(summary.regions, DEPTH);
+    assert_eq!(trace.warps[0].regions.len() as u64, DEPTH);
+    let bytes = parquet(&trace);
     assert!(bytes.len() < 4_000_000, "{}", bytes.len());
 }
 
 /// Whatever was read back, its trace can be written.
 #[test]
 fn traces_of_damaged_captures_are_written() {
-    let whole = zoo::capture();
+    let whole = zoo_capture();
     let mut numbers = Numbers(99);
     for round in 0..60 {
         let mut capture = whole.clone();
@@ -225,10 +171,8 @@ fn traces_of_damaged_captures_are_written() {
             bytes[at] = numbers.below(256) as u8;
         }
         let trace = decode(&capture);
-        let (_, summary) = parquet(&trace, &ParquetOptions::default());
-        let regions: usize = trace.warps.iter().map(|warp| warp.regions.len()).sum();
-        assert_eq!(summary.regions, regions as u64);
-        arrow(&trace, &ArrowOptions::default());
+        parquet(&trace);
+        arrow(&trace);
         // It takes longer.
         if round % 6 == 0 {
             let record_cost = Some(RecordCost::uniform(5.0, 40.0));
@@ -240,8 +184,7 @@ fn traces_of_damaged_captures_are_written() {
 #[test]
 fn a_region_takes_few_bytes() {
     let trace = many_regions(100_000);
-    let (bytes, summary) = parquet(&trace, &ParquetOptions::default());
-    assert_eq!(summary.regions, 100_000);
+    let bytes = parquet(&trace);
     assert!(bytes.len() < 20 * 100_000, "{}", bytes.len());
 }
 

@@ -2,7 +2,7 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use profiler_parquet::{ArrowOptions, ParquetOptions, write_arrow, write_parquet};
+use profiler_parquet::{write_arrow, write_parquet};
 use profiler_report::{ReportOptions, write_flamegraph, write_html};
 use profiler_trace::diff::{Diff, DiffOptions, Threshold, diff};
 use profiler_trace::{Capture, Trace, decode};
@@ -109,15 +109,9 @@ fn pages(trace: &Trace) {
 }
 
 fn tables(trace: &Trace) {
-    let rows = |warp: &profiler_trace::Warp| 1 + warp.regions.len() + warp.marks.len();
-    let rows = trace.warps.iter().map(rows).sum::<usize>() as u64;
     let (mut parquet, mut arrow) = (Vec::new(), Vec::new());
-    let summary = write_parquet(trace, &mut parquet, &ParquetOptions::default());
-    let summary = summary.expect("what was decoded is consistent");
-    assert_eq!((summary.rows, summary.bytes), (rows, parquet.len() as u64));
+    write_parquet(trace, &mut parquet).expect("what was decoded is consistent");
     assert!(parquet.starts_with(b"PAR1") && parquet.ends_with(b"PAR1"));
-    let summary = write_arrow(trace, &mut arrow, &ArrowOptions::default());
-    let summary = summary.expect("what was decoded is consistent");
-    assert_eq!((summary.rows, summary.bytes), (rows, arrow.len() as u64));
+    write_arrow(trace, &mut arrow).expect("what was decoded is consistent");
     assert!(arrow.starts_with(b"ARROW1") && arrow.ends_with(b"ARROW1"));
 }

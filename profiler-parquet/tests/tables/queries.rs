@@ -58,7 +58,7 @@ fn text<'a>(table: &'a Table, row: usize, column: &str) -> &'a str {
 }
 
 fn regions(reader: &Reader) -> Result<(), Failed> {
-    for trace in [zoo::trace(), many_regions(30_000)] {
+    for trace in [zoo(), many_regions(30_000)] {
         let found = reader.query(&trace, query("regions"))?;
         let stats = trace.stats_by(GroupBy::Site);
         assert_eq!(found.rows.len(), stats.rows.len());
@@ -92,7 +92,7 @@ fn regions(reader: &Reader) -> Result<(), Failed> {
 }
 
 fn imbalance(reader: &Reader) -> Result<(), Failed> {
-    for trace in [zoo::trace(), many_regions(30_000)] {
+    for trace in [zoo(), many_regions(30_000)] {
         let found = reader.query(&trace, query("imbalance"))?;
         let stats = trace.stats_by(GroupBy::Block);
         // Of each launch and region, its blocks.
@@ -137,7 +137,7 @@ fn imbalance(reader: &Reader) -> Result<(), Failed> {
 }
 
 fn throughput(reader: &Reader) -> Result<(), Failed> {
-    let trace = zoo::trace();
+    let trace = zoo();
     let found = reader.query(&trace, query("throughput"))?;
     let stats = trace.stats();
     let flowing: Vec<_> =
@@ -158,7 +158,7 @@ fn throughput(reader: &Reader) -> Result<(), Failed> {
 }
 
 fn waits(reader: &Reader) -> Result<(), Failed> {
-    let trace = zoo::trace();
+    let trace = zoo();
     let found = reader.query(&trace, query("waits"))?;
     let at = |MarkIndex { warp, mark }| {
         let warp = &trace.warps[warp];
@@ -206,7 +206,7 @@ fn own_time(reader: &Reader) -> Result<(), Failed> {
 }
 
 fn metadata(reader: &Reader) -> Result<(), Failed> {
-    let trace = zoo::trace();
+    let trace = zoo();
     let found = reader.query(&trace, query("metadata"))?;
     let lost = (0..found.rows.len())
         .find(|&row| text(&found, row, "key") == "profiler.lost")
@@ -228,10 +228,10 @@ fn capture_of(table: &Table, row: usize) -> usize {
 
 fn many_captures(reader: &Reader) -> Result<(), Failed> {
     assert!(PAGE.contains(&format!("write `{MANY}` instead of the file, and group and join by")));
-    let mut shorter = zoo::trace();
+    let mut shorter = zoo();
     shorter.warps.last_mut().expect("the zoo has warps").regions.clear();
     // Of the same kernels and sites, so that only the files tell two of them apart.
-    let traces = [zoo::trace(), many_regions(3000), shorter];
+    let traces = [zoo(), many_regions(3000), shorter];
     let count = |trace: &Trace| -> usize {
         trace.warps.iter().map(|warp| 1 + warp.regions.len() + warp.marks.len()).sum()
     };

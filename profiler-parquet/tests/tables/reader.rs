@@ -6,7 +6,7 @@ use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use libtest_mimic::Failed;
-use profiler_parquet::{ArrowOptions, ParquetOptions, write_arrow, write_parquet};
+use profiler_parquet::{write_arrow, write_parquet};
 use profiler_test_tools::{Missing, Tool};
 use profiler_trace::Trace;
 use serde_json::Value;
@@ -55,18 +55,18 @@ impl Reader {
     }
 
     /// What DuckDB reads when the trace is written as Parquet.
-    pub(crate) fn parquet(&self, trace: &Trace, options: &ParquetOptions) -> Result<Table, Failed> {
+    pub(crate) fn parquet(&self, trace: &Trace) -> Result<Table, Failed> {
         let folder = Folder::new()?;
         let file = folder.0.join("trace.parquet");
-        write_parquet(trace, std::fs::File::create(&file)?, options)?;
+        write_parquet(trace, std::fs::File::create(&file)?)?;
         self.ask("duckdb", &file, "")
     }
 
     /// What pyarrow reads when the trace is written as Arrow.
-    pub(crate) fn arrow(&self, trace: &Trace, options: &ArrowOptions) -> Result<Table, Failed> {
+    pub(crate) fn arrow(&self, trace: &Trace) -> Result<Table, Failed> {
         let folder = Folder::new()?;
         let file = folder.0.join("trace.arrow");
-        write_arrow(trace, std::fs::File::create(&file)?, options)?;
+        write_arrow(trace, std::fs::File::create(&file)?)?;
         self.ask("pyarrow", &file, "")
     }
 
@@ -74,7 +74,7 @@ impl Reader {
     pub(crate) fn query(&self, trace: &Trace, statement: &str) -> Result<Table, Failed> {
         let folder = Folder::new()?;
         let file = std::fs::File::create(folder.0.join("trace.parquet"))?;
-        write_parquet(trace, file, &ParquetOptions::default())?;
+        write_parquet(trace, file)?;
         self.ask("query", &folder.0, statement)
     }
 
@@ -85,7 +85,7 @@ impl Reader {
         std::fs::create_dir(&captures)?;
         for (number, trace) in traces.iter().enumerate() {
             let file = std::fs::File::create(captures.join(format!("{number}.parquet")))?;
-            write_parquet(trace, file, &ParquetOptions::default())?;
+            write_parquet(trace, file)?;
         }
         self.ask("query", &folder.0, statement)
     }

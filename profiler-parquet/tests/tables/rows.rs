@@ -1,9 +1,7 @@
 //! Every cell of a table, against rows made from the trace in the plainest way.
 
-use std::num::NonZeroUsize;
-
 use libtest_mimic::Failed;
-use profiler_parquet::{ArrowOptions, Compression, ParquetOptions, schema};
+use profiler_parquet::schema;
 use profiler_trace::{
     HostSpan, HostSpanKind, HostThread, Mark, MarkIndex, Region, SiteIndex, Time, Trace, Value,
     Warp,
@@ -22,11 +20,8 @@ pub(crate) const TESTS: &[(&str, Test)] = &[
     ("types_are_those_of_the_schema", types_are_those_of_the_schema),
     ("metadata_says_what_the_trace_says", metadata_says_what_the_trace_says),
     ("tables_of_nothing_are_read", tables_of_nothing_are_read),
-    ("tables_of_many_groups_are_read", tables_of_many_groups_are_read),
+    ("tables_of_many_batches_are_read", tables_of_many_batches_are_read),
 ];
-
-/// Small, so that there are many groups.
-const GROUP: NonZeroUsize = NonZeroUsize::new(50).expect("not 0");
 
 /// What encloses a region or mark most closely: index of a region.
 fn parent(warp: &Warp, lane: u8, track: Option<u32>, span: (u64, u64), at: usize) -> Option<usize> {
@@ -154,7 +149,7 @@ fn assert_same(found: &Table, trace: &Trace) {
 
 /// The zoo must have what the test is about.
 fn rich() -> Trace {
-    let trace = zoo::trace();
+    let trace = zoo();
     let rows = rows(&trace);
     let some = |what: &str, holds: fn(&Json) -> bool| {
         assert!(rows.iter().any(holds), "no row has {what}");
@@ -186,28 +181,20 @@ fn rich() -> Trace {
 
 fn duckdb_reads_every_cell(reader: &Reader) -> Result<(), Failed> {
     let trace = rich();
-    assert_same(&reader.parquet(&trace, &ParquetOptions::default())?, &trace);
-    for compression in [Compression::None, Compression::Lz4] {
-        let options = ParquetOptions { compression, rows_per_group: GROUP };
-        assert_same(&reader.parquet(&trace, &options)?, &trace);
-    }
+    assert_same(&reader.parquet(&trace)?, &trace);
     Ok(())
 }
 
 fn pyarrow_reads_every_cell(reader: &Reader) -> Result<(), Failed> {
     let trace = rich();
-    assert_same(&reader.arrow(&trace, &ArrowOptions::default())?, &trace);
-    for compression in [Compression::None, Compression::Lz4] {
-        let options = ArrowOptions { compression, rows_per_batch: GROUP };
-        assert_same(&reader.arrow(&trace, &options)?, &trace);
-    }
+    assert_same(&reader.arrow(&trace)?, &trace);
     Ok(())
 }
 
 fn types_are_those_of_the_schema(reader: &Reader) -> Result<(), Failed> {
-    let trace = zoo::trace();
-    let parquet = reader.parquet(&trace, &ParquetOptions::default())?;
-    let arrow = reader.arrow(&trace, &ArrowOptions::default())?;
+    let trace = zoo();
+    let parquet = reader.parquet(&trace)?;
+    let arrow = reader.arrow(&trace)?;
     let schema = schema();
     let names: Vec<&String> = schema.fields().iter().map(|field| field.name()).collect();
     assert_eq!(parquet.columns.iter().collect::<Vec<_>>(), names);
@@ -229,7 +216,7 @@ fn types_are_those_of_the_schema(reader: &Reader) -> Result<(), Failed> {
 }
 
 fn metadata_says_what_the_trace_says(reader: &Reader) -> Result<(), Failed> {
-    let mut trace = zoo::trace();
+    let mut trace = zoo();
     trace.device.compute_capability = Some((9, 0));
     trace.device.driver = "580.159.04".to_owned();
     trace.lost_unplaced = 5;
@@ -237,8 +224,8 @@ fn metadata_says_what_the_trace_says(reader: &Reader) -> Result<(), Failed> {
     let kind = HostSpanKind::Span;
     let span = HostSpan { name: "copy".to_owned(), start_ns: 1.0, end_ns: 2.0, kind };
     trace.host.threads = vec![HostThread { name: "main".to_owned(), spans: vec![span; 3] }];
-    let parquet = reader.parquet(&trace, &ParquetOptions::default())?.metadata;
-    let arrow = reader.arrow(&trace, &ArrowOptions::default())?.metadata;
+    let parquet = reader.parquet(&trace)?.metadata;
+    let arrow = reader.arrow(&trace)?.metadata;
     for metadata in [&parquet, &arrow] {
         let said = |key: &str| metadata[format!("profiler.{key}")].as_str().unwrap_or_default();
         for (key, value) in [
@@ -275,8 +262,8 @@ fn metadata_says_what_the_trace_says(reader: &Reader) -> Result<(), Failed> {
 
 fn tables_of_nothing_are_read(reader: &Reader) -> Result<(), Failed> {
     let nothing = Trace::default();
-    let parquet = reader.parquet(&nothing, &ParquetOptions::default())?;
-    let arrow = reader.arrow(&nothing, &ArrowOptions::default())?;
+    let parquet = reader.parquet(&nothing)?;
+    let arrow = reader.arrow(&nothing)?;
     for table in [parquet, arrow] {
         assert!(table.rows.is_empty());
         assert_eq!(table.columns.len(), schema().fields().len());
@@ -284,13 +271,11 @@ fn tables_of_nothing_are_read(reader: &Reader) -> Result<(), Failed> {
     Ok(())
 }
 
-/// More rows than are made at once.
-fn tables_of_many_groups_are_read(reader: &Reader) -> Result<(), Failed> {
+/// More rows than are made at once: 2^13 of Parquet, 2^16 of Arrow.
+fn tables_of_many_batches_are_read(reader: &Reader) -> Result<(), Failed> {
     let trace = many_regions(10_000);
-    let group = NonZeroUsize::new(9000).expect("not 0");
-    let parquet = ParquetOptions { rows_per_group: group, ..ParquetOptions::default() };
-    assert_same(&reader.parquet(&trace, &parquet)?, &trace);
-    let arrow = ArrowOptions { rows_per_batch: group, ..ArrowOptions::default() };
-    assert_same(&reader.arrow(&trace, &arrow)?, &trace);
+    assert_same(&reader.parquet(&trace)?, &trace);
+    let trace = many_regions(70_000);
+    assert_same(&reader.arrow(&trace)?, &trace);
     Ok(())
 }

@@ -8,7 +8,6 @@ use std::path::Path;
 /// Each public error type, by its crate's folder and its name, and a value of it.
 fn errors() -> Vec<(&'static str, Box<dyn Error>)> {
     use profiler_trace::diff::{DiffOptions, DiffSide};
-    let io = || std::io::Error::other("the disk is full");
     let capture = profiler_trace::Capture::read("none/a.capture").expect_err("there is none");
     let file = profiler_trace::Capture::default().write("none/a.capture");
     let options = DiffSide::new(&DiffOptions { min_effect: -1.0, ..DiffOptions::default() });
@@ -30,7 +29,6 @@ fn errors() -> Vec<(&'static str, Box<dyn Error>)> {
             "profiler-ptx SelectionError",
             Box::new("lines".parse::<profiler_ptx::Selection>().expect_err("it has no file")),
         ),
-        ("profiler-parquet WriteError", Box::new(profiler_parquet::WriteError::Io(io()))),
         (
             "profiler-trace CaptureDamage",
             Box::new(profiler_trace::CaptureDamage::Truncated { bytes: 3 }),

@@ -135,12 +135,12 @@ impl Format {
             #[cfg(feature = "parquet")]
             Self::Parquet => {
                 let trace = streamed(decoder, TABLE_SIXTEENTHS);
-                profiler_parquet::write_parquet(&trace, writer, &Default::default())?;
+                profiler_parquet::write_parquet(&trace, writer)?;
             }
             #[cfg(feature = "parquet")]
             Self::Arrow => {
                 let trace = streamed(decoder, TABLE_SIXTEENTHS);
-                profiler_parquet::write_arrow(&trace, writer, &Default::default())?;
+                profiler_parquet::write_arrow(&trace, writer)?;
             }
             Self::Flamegraph => {
                 let trace = streamed(decoder, OUTLINES);
