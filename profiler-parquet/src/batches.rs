@@ -12,8 +12,8 @@ use profiler_trace::{
     Launch, Mark, MarkIndex, Progress, Region, SiteIndex, Time, Trace, Value, Warp, WarpSource,
 };
 
-use crate::columns::{self, Column, Columns};
-use crate::names::{Kind, Names, clock_key};
+use crate::columns::{self, Cells, Column, Columns};
+use crate::names::{Kind, Names};
 use crate::nesting::{Nesting, PathKey, Paths, Within};
 use crate::writer::of_arrow;
 
@@ -86,21 +86,21 @@ fn mark_row(next: u64, warp: &Warp, mark: usize) -> u64 {
 }
 
 /// A row, but for what its warp and its site say.
-struct Row {
-    event: u64,
-    kind: Kind,
-    site: SiteIndex,
-    lane: Option<u8>,
-    track: Option<u32>,
-    depth: Option<u16>,
-    parent: Option<u64>,
-    path: PathKey,
-    start: Time,
-    end: Option<Time>,
-    value: Option<Value>,
-    released_by: Option<u64>,
+pub(crate) struct Row {
+    pub(crate) event: u64,
+    pub(crate) kind: Kind,
+    pub(crate) site: SiteIndex,
+    pub(crate) lane: Option<u8>,
+    pub(crate) track: Option<u32>,
+    pub(crate) depth: Option<u16>,
+    pub(crate) parent: Option<u64>,
+    pub(crate) path: PathKey,
+    pub(crate) start: Time,
+    pub(crate) end: Option<Time>,
+    pub(crate) value: Option<Value>,
+    pub(crate) released_by: Option<u64>,
     /// Records that the warp kept and that it lost.
-    counts: Option<(u64, u64)>,
+    pub(crate) counts: Option<(u64, u64)>,
 }
 
 impl<'a> Batches<'a> {
@@ -158,7 +158,7 @@ impl<'a> Batches<'a> {
     ) -> io::Result<()> {
         each_warp(source, |index, warp| {
             self.warp(index, warp, &mut |batches, row| {
-                batches.push(warp, row);
+                batches.push(warp, &row);
                 if batches.gathered == rows {
                     take(&batches.finish()?)?;
                 }
@@ -248,61 +248,12 @@ impl<'a> Batches<'a> {
         None
     }
 
-    fn push(&mut self, warp: &Warp, row: Row) {
-        let Launch { kernel, grid_id, replay, grid_dim, block_dim, .. } =
-            &self.trace.launches[warp.launch];
-        let site = self.names.sites[row.site.0 as usize];
+    fn push(&mut self, warp: &Warp, row: &Row) {
+        let launch = &self.trace.launches[warp.launch];
+        let sites = &self.names.sites;
+        let (kernel, site) = (sites[launch.kernel.0 as usize].name, sites[row.site.0 as usize]);
         self.gathered += 1;
-        let to = &mut self.builders;
-        to.event.append_value(row.event);
-        to.kind.append_value(row.kind.key());
-        to.launch.append_value(warp.launch as u32);
-        to.grid_id.append_value(*grid_id);
-        to.replay.append_value(*replay);
-        to.kernel.append_value(self.names.sites[kernel.0 as usize].name);
-        let [x, y, z] = *grid_dim;
-        to.grid_x.append_value(x);
-        to.grid_y.append_value(y);
-        to.grid_z.append_value(z);
-        let [x, y, z] = *block_dim;
-        to.threads_x.append_value(x);
-        to.threads_y.append_value(y);
-        to.threads_z.append_value(z);
-        let [x, y, z] = warp.block;
-        to.block_x.append_value(x);
-        to.block_y.append_value(y);
-        to.block_z.append_value(z);
-        to.cluster_rank.append_option(warp.cluster_rank);
-        to.warp.append_value(warp.warp);
-        to.lane.append_option(row.lane);
-        to.sm.append_value(warp.sm);
-        to.slot.append_value(warp.slot);
-        to.track.append_option(row.track);
-        to.depth.append_option(row.depth);
-        to.parent.append_option(row.parent);
-        to.path.append_value(row.path.cast_signed());
-        to.site.append_value(row.site.0);
-        to.name.append_value(site.name);
-        to.file.append_value(site.file);
-        to.line.append_value(site.line);
-        to.clock.append_value(clock_key(warp.clock));
-        to.start_ticks.append_value(row.start.ticks);
-        to.end_ticks.append_option(row.end.map(|end| end.ticks));
-        to.start_ns.append_value(row.start.ns);
-        to.end_ns.append_option(row.end.map(|end| end.ns));
-        let (unsigned, signed, float) = match row.value {
-            None => (None, None, None),
-            Some(Value::Unsigned(value)) => (Some(value), None, None),
-            Some(Value::Signed(value)) => (None, Some(value), None),
-            Some(Value::Float(value)) => (None, None, Some(value)),
-        };
-        to.value_unsigned.append_option(unsigned);
-        to.value_signed.append_option(signed);
-        to.value_float.append_option(float);
-        to.unit.append_option(site.unit);
-        to.released_by.append_option(row.released_by);
-        to.recorded.append_option(row.counts.map(|counts| counts.0));
-        to.lost.append_option(row.counts.map(|counts| counts.1));
+        self.builders.push(&Cells { row, warp, launch, kernel, site });
     }
 }
 

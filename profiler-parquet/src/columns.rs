@@ -3,15 +3,18 @@
 use std::io;
 use std::sync::Arc;
 
-use arrow_array::builder::{
-    ArrayBuilder, Float64Builder, Int32Builder, Int64Builder, UInt8Builder, UInt16Builder,
-    UInt32Builder, UInt64Builder,
-};
+use arrow_array::builder::{ArrayBuilder, PrimitiveBuilder};
 use arrow_array::cast::AsArray;
-use arrow_array::types::Int32Type;
+use arrow_array::types::{
+    ArrowPrimitiveType, Float64Type, Int32Type, Int64Type, UInt8Type, UInt16Type, UInt32Type,
+    UInt64Type,
+};
 use arrow_array::{ArrayRef, DictionaryArray};
 use arrow_schema::{DataType, Field, Schema};
+use profiler_trace::{Launch, Value, Warp};
 
+use crate::batches::Row;
+use crate::names::{SiteKeys, clock_key};
 use crate::writer::of_arrow;
 
 /// The dictionaries that columns of text refer to.
@@ -45,22 +48,38 @@ pub(crate) enum Values {
 #[derive(Clone, Debug)]
 pub(crate) struct Column {
     pub(crate) name: &'static str,
+    /// That of its keys, if it has a dictionary.
     pub(crate) data_type: DataType,
     pub(crate) is_nullable: bool,
     pub(crate) values: Values,
     pub(crate) dictionary: Option<Dictionary>,
 }
 
-/// Makes [`Columns`] with a builder for each column, and [`all`] from the same list.
+/// What the cells of a row are made of.
+pub(crate) struct Cells<'a> {
+    pub(crate) row: &'a Row,
+    pub(crate) warp: &'a Warp,
+    pub(crate) launch: &'a Launch,
+    /// The name of the kernel.
+    pub(crate) kernel: i32,
+    pub(crate) site: SiteKeys,
+}
+
+/// Makes [`Columns`] with a builder for each column, and [`all`] from the same list. The last of a column is its
+/// cell in a row, or the key of that.
 macro_rules! columns {
-    ($($name:ident $builder:ident $data_type:expr, $null:ident, $values:ident, $dictionary:expr;)+) => {
+    (|$row:ident| $($name:ident $type:ident, $null:ident $values:ident, $dictionary:expr, $cell:expr;)+) => {
         /// A builder for each column. Of columns with a dictionary it takes the keys.
         #[derive(Default)]
         pub(crate) struct Columns {
-            $(pub(crate) $name: $builder,)+
+            $($name: PrimitiveBuilder<$type>,)+
         }
 
         impl Columns {
+            pub(crate) fn push(&mut self, $row: &Cells<'_>) {
+                $(columns!(@ $null self.$name, $cell);)+
+            }
+
             fn builders(&mut self) -> impl Iterator<Item = &mut dyn ArrayBuilder> {
                 [$(&mut self.$name as &mut dyn ArrayBuilder,)+].into_iter()
             }
@@ -70,63 +89,69 @@ macro_rules! columns {
         pub(crate) fn all() -> Vec<Column> {
             vec![$(Column {
                 name: stringify!($name),
-                data_type: $data_type,
-                is_nullable: columns!(@ $null),
+                data_type: $type::DATA_TYPE,
+                is_nullable: stringify!($null) == "nullable",
                 values: Values::$values,
                 dictionary: $dictionary,
             },)+]
         }
     };
-    (@ required) => { false };
-    (@ nullable) => { true };
+    (@ required $builder:expr, $cell:expr) => { $builder.append_value($cell) };
+    (@ nullable $builder:expr, $cell:expr) => { $builder.append_option($cell) };
 }
 
-/// Text by way of a dictionary.
-fn text() -> DataType {
-    DataType::Dictionary(Box::new(DataType::Int32), Box::new(DataType::Utf8))
+/// The value of a row, if it is of this type.
+macro_rules! value {
+    ($row:ident, $type:ident) => {
+        match $row.row.value {
+            Some(Value::$type(value)) => Some(value),
+            _ => None,
+        }
+    };
 }
 
 columns! {
-    event UInt64Builder DataType::UInt64, required, Successive, None;
-    kind Int32Builder text(), required, Few, Some(Dictionary::Kind);
-    launch UInt32Builder DataType::UInt32, required, Few, None;
-    grid_id UInt64Builder DataType::UInt64, required, Few, None;
-    replay UInt32Builder DataType::UInt32, required, Few, None;
-    kernel Int32Builder text(), required, Few, Some(Dictionary::Name);
-    grid_x UInt32Builder DataType::UInt32, required, Few, None;
-    grid_y UInt32Builder DataType::UInt32, required, Few, None;
-    grid_z UInt32Builder DataType::UInt32, required, Few, None;
-    threads_x UInt32Builder DataType::UInt32, required, Few, None;
-    threads_y UInt32Builder DataType::UInt32, required, Few, None;
-    threads_z UInt32Builder DataType::UInt32, required, Few, None;
-    block_x UInt32Builder DataType::UInt32, required, Few, None;
-    block_y UInt32Builder DataType::UInt32, required, Few, None;
-    block_z UInt32Builder DataType::UInt32, required, Few, None;
-    cluster_rank UInt32Builder DataType::UInt32, nullable, Few, None;
-    warp UInt32Builder DataType::UInt32, required, Few, None;
-    lane UInt8Builder DataType::UInt8, nullable, Few, None;
-    sm UInt32Builder DataType::UInt32, required, Few, None;
-    slot UInt32Builder DataType::UInt32, required, Few, None;
-    track UInt32Builder DataType::UInt32, nullable, Few, None;
-    depth UInt16Builder DataType::UInt16, nullable, Few, None;
-    parent UInt64Builder DataType::UInt64, nullable, Successive, None;
-    path Int32Builder text(), required, Few, Some(Dictionary::Path);
-    site UInt32Builder DataType::UInt32, required, Few, None;
-    name Int32Builder text(), required, Few, Some(Dictionary::Name);
-    file Int32Builder text(), required, Few, Some(Dictionary::File);
-    line UInt32Builder DataType::UInt32, required, Few, None;
-    clock Int32Builder text(), required, Few, Some(Dictionary::Clock);
-    start_ticks UInt64Builder DataType::UInt64, required, Successive, None;
-    end_ticks UInt64Builder DataType::UInt64, nullable, Successive, None;
-    start_ns Float64Builder DataType::Float64, required, Any, None;
-    end_ns Float64Builder DataType::Float64, nullable, Any, None;
-    value_unsigned UInt64Builder DataType::UInt64, nullable, Few, None;
-    value_signed Int64Builder DataType::Int64, nullable, Few, None;
-    value_float Float64Builder DataType::Float64, nullable, Any, None;
-    unit Int32Builder text(), nullable, Few, Some(Dictionary::Unit);
-    released_by UInt64Builder DataType::UInt64, nullable, Successive, None;
-    recorded UInt64Builder DataType::UInt64, nullable, Few, None;
-    lost UInt64Builder DataType::UInt64, nullable, Few, None;
+    |it|
+    event UInt64Type, required Successive, None, it.row.event;
+    kind Int32Type, required Few, Some(Dictionary::Kind), it.row.kind as i32;
+    launch UInt32Type, required Few, None, it.warp.launch as u32;
+    grid_id UInt64Type, required Few, None, it.launch.grid_id;
+    replay UInt32Type, required Few, None, it.launch.replay;
+    kernel Int32Type, required Few, Some(Dictionary::Name), it.kernel;
+    grid_x UInt32Type, required Few, None, it.launch.grid_dim[0];
+    grid_y UInt32Type, required Few, None, it.launch.grid_dim[1];
+    grid_z UInt32Type, required Few, None, it.launch.grid_dim[2];
+    threads_x UInt32Type, required Few, None, it.launch.block_dim[0];
+    threads_y UInt32Type, required Few, None, it.launch.block_dim[1];
+    threads_z UInt32Type, required Few, None, it.launch.block_dim[2];
+    block_x UInt32Type, required Few, None, it.warp.block[0];
+    block_y UInt32Type, required Few, None, it.warp.block[1];
+    block_z UInt32Type, required Few, None, it.warp.block[2];
+    cluster_rank UInt32Type, nullable Few, None, it.warp.cluster_rank;
+    warp UInt32Type, required Few, None, it.warp.warp;
+    lane UInt8Type, nullable Few, None, it.row.lane;
+    sm UInt32Type, required Few, None, it.warp.sm;
+    slot UInt32Type, required Few, None, it.warp.slot;
+    track UInt32Type, nullable Few, None, it.row.track;
+    depth UInt16Type, nullable Few, None, it.row.depth;
+    parent UInt64Type, nullable Successive, None, it.row.parent;
+    path Int32Type, required Few, Some(Dictionary::Path), it.row.path.cast_signed();
+    site UInt32Type, required Few, None, it.row.site.0;
+    name Int32Type, required Few, Some(Dictionary::Name), it.site.name;
+    file Int32Type, required Few, Some(Dictionary::File), it.site.file;
+    line UInt32Type, required Few, None, it.site.line;
+    clock Int32Type, required Few, Some(Dictionary::Clock), clock_key(it.warp.clock);
+    start_ticks UInt64Type, required Successive, None, it.row.start.ticks;
+    end_ticks UInt64Type, nullable Successive, None, it.row.end.map(|end| end.ticks);
+    start_ns Float64Type, required Any, None, it.row.start.ns;
+    end_ns Float64Type, nullable Any, None, it.row.end.map(|end| end.ns);
+    value_unsigned UInt64Type, nullable Few, None, value!(it, Unsigned);
+    value_signed Int64Type, nullable Few, None, value!(it, Signed);
+    value_float Float64Type, nullable Any, None, value!(it, Float);
+    unit Int32Type, nullable Few, Some(Dictionary::Unit), it.site.unit;
+    released_by UInt64Type, nullable Successive, None, it.row.released_by;
+    recorded UInt64Type, nullable Few, None, it.row.counts.map(|counts| counts.0);
+    lost UInt64Type, nullable Few, None, it.row.counts.map(|counts| counts.1);
 }
 
 impl Columns {
@@ -150,6 +175,12 @@ impl Columns {
 
 /// The columns as Arrow's schema.
 pub(crate) fn schema() -> Schema {
-    let field = |column: Column| Field::new(column.name, column.data_type, column.is_nullable);
+    let field = |column: Column| {
+        let data_type = match column.dictionary {
+            None => column.data_type,
+            Some(_) => DataType::Dictionary(Box::new(column.data_type), Box::new(DataType::Utf8)),
+        };
+        Field::new(column.name, data_type, column.is_nullable)
+    };
     Schema::new(all().into_iter().map(field).collect::<Vec<_>>())
 }

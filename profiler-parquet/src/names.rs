@@ -25,10 +25,6 @@ pub(crate) enum Kind {
 impl Kind {
     /// The texts, by their keys.
     const TEXTS: [&str; 5] = ["kernel", "region", "mark", "signal", "wait"];
-
-    pub(crate) fn key(self) -> i32 {
-        self as i32
-    }
 }
 
 /// The texts of clocks, by their keys.
