@@ -5,7 +5,6 @@
     improper_ctypes_definitions,
     reason = "Rust-CUDA passes a slice as two parameters, pointer and length, and documents it"
 )]
-#![allow(unexpected_cfgs, reason = "`#[kernel]` asks for the target by its former name, nvptx")]
 
 use cuda_std::{kernel, thread};
 use profiler_device::{profile_region, profiled};

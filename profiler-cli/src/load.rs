@@ -96,7 +96,7 @@ pub(crate) struct Outline {
     /// Everything else.
     pub(crate) trace: Trace,
     /// The number of regions.
-    pub(crate) regions: u64,
+    pub(crate) regions: usize,
 }
 
 /// Decodes a capture, and drops it, for commands that need no single region.

@@ -1,9 +1,10 @@
 //! Writes results: to standard output, or to a file that appears when it is whole.
 
-use std::error::Error as StdError;
 use std::fs;
 use std::io::{self, BufWriter, IsTerminal, Write};
 use std::path::{Path, PathBuf};
+
+use indicatif::ProgressBar;
 
 use crate::arguments::File;
 use crate::console::Console;
@@ -12,14 +13,11 @@ use crate::part::Part;
 use crate::screen::Screen;
 use crate::terminal;
 
-/// Anything that makes writing fail.
-pub(crate) type WriteError = Box<dyn StdError + Send + Sync>;
-
 /// Prints text to standard output, with its colours where they may be used.
 pub(crate) fn print(text: &str) -> Result<(), Error> {
     let mut stdout = anstream::stdout().lock();
     let printed = stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush());
-    printed.or_else(|error| closed_or("standard output", error.into()))
+    printed.or_else(|error| closed_or("standard output", &error))
 }
 
 /// Prints text; on a terminal, lines break between words.
@@ -31,7 +29,7 @@ pub(crate) fn print_lines(text: &str) -> Result<(), Error> {
 pub(crate) fn print_json(text: &str) -> Result<(), Error> {
     let mut stdout = shown(io::stdout().is_terminal(), io::stdout(), Content::Json);
     let printed = stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush());
-    printed.or_else(|error| closed_or("standard output", error.into()))
+    printed.or_else(|error| closed_or("standard output", &error))
 }
 
 /// A writer that is safe for a terminal if it goes to one, and exact otherwise.
@@ -85,65 +83,42 @@ pub(crate) fn write(
     content: Content,
     inputs: &[&File],
     console: &Console,
-    write: impl FnOnce(&mut (dyn Write + Send)) -> Result<(), WriteError>,
+    write: impl FnOnce(&mut (dyn Write + Send)) -> io::Result<()>,
 ) -> Result<(), Error> {
     match output {
         File::Standard => {
             let written = console.print(|stdout| {
                 let stdout = shown(io::stdout().is_terminal(), stdout, content);
                 let mut writer = BufWriter::with_capacity(1 << 16, stdout);
-                let result = write(&mut writer).and_then(|()| Ok(writer.flush()?));
+                let result = write(&mut writer).and_then(|()| writer.flush());
                 // The rest of an output that failed is of no use.
                 let _ = writer.into_parts();
                 result
             });
-            written.or_else(|error| closed_or("standard output", error))
+            written.or_else(|error| closed_or("standard output", &error))
         }
         File::Path(path) => {
             let target = Target::of(path, inputs)?;
             let name = path.display();
-            let bytes = console.work(&format!("writing {name}"), || {
-                let mut bytes = 0;
+            let bytes = ProgressBar::hidden();
+            console.work(&format!("writing {name}"), || {
                 target.write(|file| {
                     let is_terminal = file.is_terminal();
-                    let file = Counted { writer: file, bytes: &mut bytes };
-                    let file = shown(is_terminal, file, content);
+                    let file = shown(is_terminal, bytes.wrap_write(file), content);
                     let mut writer = BufWriter::with_capacity(1 << 16, file);
                     write(&mut writer)?;
-                    Ok(writer.flush()?)
-                })?;
-                Ok(bytes)
+                    writer.flush()
+                })
             })?;
-            console.note(&format!("wrote {name}, {}", crate::units::bytes(bytes)));
+            console.note(&format!("wrote {name}, {}", crate::units::bytes(bytes.position())));
             Ok(())
         }
     }
 }
 
-/// A writer that counts its bytes.
-struct Counted<'c, W> {
-    writer: W,
-    bytes: &'c mut u64,
-}
-
-impl<W: Write> Write for Counted<'_, W> {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        let count = self.writer.write(bytes)?;
-        *self.bytes += count as u64;
-        Ok(count)
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        self.writer.flush()
-    }
-}
-
 /// A reader that stops early is no failure.
-fn closed_or(name: &str, error: WriteError) -> Result<(), Error> {
-    if is_broken_pipe(error.as_ref()) {
-        return Ok(());
-    }
-    Err(cannot_write(name, error.as_ref()))
+fn closed_or(name: &str, error: &io::Error) -> Result<(), Error> {
+    if is_broken_pipe(error) { Ok(()) } else { Err(cannot_write(name, error)) }
 }
 
 /// A file to be written.
@@ -203,28 +178,19 @@ impl<'p> Target<'p> {
         Ok(Self { path, real, is_plain, folder })
     }
 
-    fn write(
-        &self,
-        write: impl FnOnce(&mut fs::File) -> Result<(), WriteError>,
-    ) -> Result<(), Error> {
+    fn write(&self, write: impl FnOnce(&mut fs::File) -> io::Result<()>) -> Result<(), Error> {
         let name = self.path.display().to_string();
-        let failed = |error: &(dyn StdError + 'static)| cannot_write(&name, error);
+        let failed = |error: io::Error| cannot_write(&name, &error);
         if !self.is_plain {
-            let mut file = fs::OpenOptions::new()
-                .write(true)
-                .open(&self.real)
-                .map_err(|error| failed(&error))?;
-            return write(&mut file).or_else(|error| {
-                if is_broken_pipe(error.as_ref()) { Ok(()) } else { Err(failed(error.as_ref())) }
-            });
+            let file = fs::OpenOptions::new().write(true).open(&self.real);
+            return write(&mut file.map_err(failed)?).or_else(|error| closed_or(&name, &error));
         }
-        let mut part = Part::new_in(&self.folder).map_err(|error| failed(&error))?;
+        let mut part = Part::new_in(&self.folder).map_err(failed)?;
         // A file that replaces another has the same readers.
         if let Ok(about) = fs::metadata(&self.real) {
-            let permissions = part.file().set_permissions(about.permissions());
-            permissions.map_err(|error| failed(&error))?;
+            part.file().set_permissions(about.permissions()).map_err(failed)?;
         }
-        write(part.file()).map_err(|error| failed(error.as_ref()))?;
-        part.persist(&self.real).map_err(|error| failed(&error))
+        write(part.file()).map_err(failed)?;
+        part.persist(&self.real).map_err(failed)
     }
 }

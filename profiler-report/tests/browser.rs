@@ -7,12 +7,8 @@
 mod balance;
 #[path = "browser/distribution.rs"]
 mod distribution;
-#[path = "browser/fit.rs"]
-mod fit;
 #[path = "browser/host.rs"]
 mod host;
-#[path = "browser/items.rs"]
-mod items;
 #[path = "browser/maps.rs"]
 mod maps;
 #[path = "browser/shown.rs"]
@@ -41,7 +37,7 @@ type Test = fn(&Browser) -> Result<(), Failed>;
 const TESTS: &[(&str, Test)] = &[
     ("figures_are_those_of_the_statistics_in_light", |browser| figures(browser, Scheme::Light)),
     ("figures_are_those_of_the_statistics_in_dark", |browser| figures(browser, Scheme::Dark)),
-    ("the_timeline_holds_every_region", items::timeline_holds_every_region),
+    ("the_timeline_holds_every_region", window::timeline_holds_every_region),
     ("the_timeline_is_drawn_and_obeys_keys", timeline_obeys_keys),
     ("the_host_is_above_the_gpu_in_light", |browser| host::host_rows(browser, Scheme::Light)),
     ("the_host_is_above_the_gpu_in_dark", |browser| host::host_rows(browser, Scheme::Dark)),
@@ -50,8 +46,8 @@ const TESTS: &[(&str, Test)] = &[
     ("losses_stand_before_all_figures", losses_come_first),
     ("what_is_left_out_is_said", left_out_is_said),
     ("a_trace_without_anything_is_a_page", empty),
-    ("the_page_is_as_wide_as_its_window_and_its_controls_have_names", fit::page_fits),
-    ("labels_of_a_distribution_are_whole", fit::labels_fit),
+    ("the_page_is_as_wide_as_its_window_and_its_controls_have_names", shown::page_fits),
+    ("labels_of_a_distribution_are_whole", shown::labels_fit),
     ("maps_tell_means_and_colour_them_block_by_block", maps::single_blocks),
     ("balance_and_tail_are_those_of_the_trace", balance::figures_and_curves),
     ("columns_sort_by_their_figures_both_ways", sorting::columns_sort),

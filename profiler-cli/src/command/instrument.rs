@@ -7,6 +7,7 @@ use crate::console::Console;
 use crate::exit::{Error, Verdict};
 use crate::kernels::{KernelArguments, check_regions};
 use crate::output::{self, Content};
+use crate::units::counted;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -63,15 +64,11 @@ pub(super) fn run(arguments: &Arguments, console: &Console) -> Result<Verdict, E
             .with_help("see whether the PTX is whole; `profiler sites` lists its kernels"));
     }
     output::write(output, Content::Text, &[&input.file], console, |writer| {
-        Ok(writer.write_all(out.text.as_bytes())?)
+        writer.write_all(out.text.as_bytes())
     })?;
     let regions: usize = out.kernels.iter().map(|kernel| kernel.sites.len()).sum();
     let kernels = out.kernels.iter().filter(|kernel| kernel.reason.is_none()).count();
-    let s = |count: usize| if count == 1 { "" } else { "s" };
-    console.note(&format!(
-        "{regions} region{} in {kernels} kernel{}; `profiler sites` lists them",
-        s(regions),
-        s(kernels)
-    ));
+    let (regions, kernels) = (counted(regions, "region"), counted(kernels, "kernel"));
+    console.note(&format!("{regions} in {kernels}; `profiler sites` lists them"));
     Ok(Verdict::Clean)
 }

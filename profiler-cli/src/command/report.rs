@@ -69,7 +69,7 @@ pub(super) fn run(arguments: &Arguments, console: &Console) -> Result<Verdict, E
         detail_bytes: arguments.detail as usize * 1_000_000,
     };
     output::write(output, Content::Text, &[&input.capture], console, |writer| {
-        Ok(write_html(&trace, writer, &options)?)
+        write_html(&trace, writer, &options)
     })?;
     Ok(Verdict::Clean)
 }

@@ -186,7 +186,7 @@ impl Arguments {
         let decoder = load::decoder(read, reading);
         let (decoder, unmet) =
             selection::only(decoder, &filters.launches, &filters.warps, console)?;
-        let trace = load::streamed(&decoder, read, reading, console);
+        let trace = load::streamed(&decoder, console);
         // The chosen regions may be lost.
         let say_why = || console.diagnostics(&trace.outline().diagnostics);
         let query = filters.query(trace.outline()).inspect_err(|_| say_why())?;

@@ -9,8 +9,7 @@ use support::Folder;
 fn a_file_of_markdown_is_markdown() {
     let folder = Folder::with_captures();
     let of = |words: &str| {
-        let ran = folder.run(&format!("stats gemm.capture {words} -o stats.md"));
-        assert_eq!(ran.code, Some(0), "{}", ran.stderr);
+        folder.run(&format!("stats gemm.capture {words} -o stats.md")).done();
         let text = String::from_utf8(folder.bytes("stats.md")).expect("text");
         assert_eq!(
             folder.run(&format!("stats gemm.capture {words} --format markdown")).stdout,
@@ -49,8 +48,7 @@ fn an_ending_names_a_format_in_capitals_too() {
             "table" => "txt",
             same => same,
         };
-        let ran = folder.run(&format!("stats gemm.capture -o named.{ending}"));
-        assert_eq!(ran.code, Some(0), "{format}: {}", ran.stderr);
+        folder.run(&format!("stats gemm.capture -o named.{ending}")).done();
         assert!(folder.bytes(&format!("named.{ending}")) == printed, "{format}");
     }
     for (words, name) in [
@@ -63,8 +61,7 @@ fn an_ending_names_a_format_in_capitals_too() {
     ] {
         let capitals = name.to_uppercase();
         for name in [name, &capitals] {
-            let ran = folder.run(&format!("{words} -o {name}"));
-            assert_eq!(ran.code, Some(0), "{name}: {}", ran.stderr);
+            folder.run(&format!("{words} -o {name}")).done();
         }
         assert!(folder.bytes(name) == folder.bytes(&capitals), "{name}");
     }
@@ -73,20 +70,15 @@ fn an_ending_names_a_format_in_capitals_too() {
 #[test]
 fn no_other_content_takes_the_name_of_a_capture() {
     let folder = Folder::with_captures();
-    let ran = folder.run("export gemm.capture --to chrome -o ./gemm.capture");
-    assert!(ran.code == Some(2) && ran.stderr.contains("would overwrite"), "{}", ran.stderr);
+    folder.run("export gemm.capture --to chrome -o ./gemm.capture").refused("would overwrite");
     folder.write("other.capture", b"a capture of yesterday");
     for words in [
         "export gemm.capture --to folded -o other.capture",
         "stats gemm.capture --format csv -o other.capture",
         "stats gemm.capture --format csv -o new.CAPTURE",
     ] {
-        let ran = folder.run(words);
-        assert_eq!(ran.code, Some(2), "{}", ran.stderr);
-        assert!(
-            ran.stderr.contains("is the name of a capture, and the output is none\n  help: give"),
-            "{words}"
-        );
+        let said = "is the name of a capture, and the output is none\n  help: give";
+        folder.run(words).refused(said);
     }
     assert_eq!(folder.bytes("other.capture"), b"a capture of yesterday");
     assert!(!folder.path("new.CAPTURE").exists());
@@ -103,8 +95,7 @@ fn a_file_that_takes_the_place_of_another_is_for_the_same_readers() {
     for mode in [0o600, 0o640] {
         let path = folder.path("own.csv");
         fs::set_permissions(&path, Permissions::from_mode(mode)).expect("one's own file");
-        let ran = folder.run("stats gemm.capture -o own.csv");
-        assert_eq!(ran.code, Some(0), "{}", ran.stderr);
+        folder.run("stats gemm.capture -o own.csv").done();
         let about = fs::metadata(&path).expect("it is there");
         assert!(about.len() > 0);
         assert_eq!(about.permissions().mode() & 0o777, mode);
@@ -136,8 +127,7 @@ fn numbers_that_cannot_be_are_refused_with_help() {
         ("check gemm.capture --allow nope", "open-region"),
     ] {
         let ran = folder.run(words);
-        assert_eq!(ran.code, Some(2), "{words}: {}", ran.stderr);
-        assert!(ran.stderr.contains(help), "{words}: {}", ran.stderr);
+        ran.refused(help);
         assert!(!ran.stderr.contains("-- -"), "{words}: {}", ran.stderr);
     }
 }

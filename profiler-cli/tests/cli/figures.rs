@@ -106,9 +106,7 @@ proptest! {
         let folder = Folder::new();
         folder.save("a.capture", &capture);
         let run = |words: &str| {
-            let ran = folder.run(words);
-            assert_eq!(ran.code, Some(0), "{words}: {}", ran.stderr);
-            String::from_utf8(ran.stdout).expect("text")
+            folder.run(words).done().text()
         };
         let stats: Value = serde_json::from_str(&run("stats a.capture --format json")).expect("JSON");
         let timeline = run("timeline a.capture");

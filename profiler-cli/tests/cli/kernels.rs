@@ -12,8 +12,7 @@ const TWO_GPUS: &[u8] = include_bytes!("../../../profiler-ptx/tests/data/wait-zs
 fn instrumented_ptx_is_written_once_and_keeps_what_it_does_not_touch() {
     let folder = Folder::new();
     folder.write("wait.ptx", WAIT_PTX.as_bytes());
-    let ran = folder.run("instrument wait.ptx -o out.ptx --budget 100");
-    assert_eq!(ran.code, Some(0), "{}", ran.stderr);
+    let ran = folder.run("instrument wait.ptx -o out.ptx --budget 100").done();
     assert!(ran.stderr.contains("4 regions in 1 kernel;"), "{}", ran.stderr);
     let text = String::from_utf8(folder.bytes("out.ptx")).expect("text");
     let mut rest = text.as_str();
@@ -21,9 +20,7 @@ fn instrumented_ptx_is_written_once_and_keeps_what_it_does_not_touch() {
         let at = rest.find(line.trim()).unwrap_or_else(|| panic!("{line} is gone"));
         rest = &rest[at..];
     }
-    let again = folder.run("instrument out.ptx -o again.ptx");
-    assert_eq!(again.code, Some(2));
-    assert!(again.stderr.contains("instrumented already"), "{}", again.stderr);
+    folder.run("instrument out.ptx -o again.ptx").refused("instrumented already");
 }
 
 #[test]
@@ -53,9 +50,7 @@ fn what_cannot_be_instrumented_is_refused_by_its_cause() {
         ("instrument two.fatbin -o out.ptx --arch sm_70", "give one of sm_90, sm_80 by --arch"),
         ("instrument two.fatbin -o out.ptx --arch new", "give a GPU like sm_90"),
     ] {
-        let ran = folder.run(words);
-        assert_eq!(ran.code, Some(2), "{words}");
-        assert!(ran.stderr.contains(cause), "{words}: {}", ran.stderr);
+        folder.run(words).refused(cause);
     }
     assert!(!folder.path("out.ptx").exists());
 }
@@ -65,8 +60,7 @@ fn of_several_gpus_one_is_taken_and_of_kernels_those_that_match() {
     let folder = Folder::new();
     folder.write("two.fatbin", TWO_GPUS);
     for (arch, target) in [("", ".target sm_90"), ("--arch sm_80", ".target sm_80")] {
-        let ran = folder.run(&format!("instrument two.fatbin -o out.ptx --kernel 'w.i' {arch}"));
-        assert_eq!(ran.code, Some(0), "{}", ran.stderr);
+        folder.run(&format!("instrument two.fatbin -o out.ptx --kernel 'w.i' {arch}")).done();
         let text = String::from_utf8(folder.bytes("out.ptx")).expect("text");
         assert!(text.contains(target), "{arch}");
     }
@@ -145,11 +139,7 @@ fn regions_are_read_from_a_file() {
     ] {
         folder.write("regions.toml", text.as_bytes());
         let ran = folder.run("sites wait.ptx --sites regions.toml");
-        assert_eq!(ran.code, Some(2), "{text}");
-        assert!(
-            ran.stderr.contains(said) && ran.stderr.contains("help:"),
-            "{text}: {}",
-            ran.stderr
-        );
+        ran.refused(said);
+        assert!(ran.stderr.contains("help:"), "{text}: {}", ran.stderr);
     }
 }

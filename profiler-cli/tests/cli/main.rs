@@ -2,15 +2,13 @@
 
 mod commands;
 mod comparison;
-mod docs;
-mod empty;
 mod endings;
 mod figures;
 mod kernels;
 mod launches;
 mod members;
-mod names;
 mod new;
+mod odd;
 mod parts;
 mod record;
 mod signals;

@@ -46,9 +46,8 @@ fn the_project_is_that_of_the_tutorial() {
 fn projects_of_host_libraries_depend_on_them() {
     let folder = folder();
     for host in ["cudarc", "cust"] {
-        let ran = folder
-            .run(&format!("new {host}_tour --host {host} --profiler https://example.org/p.git"));
-        assert_eq!(ran.code, Some(0), "{}", ran.stderr);
+        let source = "https://example.org/p.git";
+        folder.run(&format!("new {host}_tour --host {host} --profiler {source}")).done();
         let read = |name: &str| {
             fs::read_to_string(folder.path(&format!("{host}_tour")).join(name)).unwrap_or_default()
         };
@@ -91,8 +90,7 @@ fn what_cannot_be_a_project_is_refused() {
         ),
         ("new tour --host vulkan", "[possible values: none, cudarc, cust]"),
     ] {
-        let ran = folder.run(words);
-        assert!(ran.code == Some(2) && ran.stderr.contains(said), "{words}: {}", ran.stderr);
+        folder.run(words).refused(said);
         assert!(!folder.path("tour").exists());
     }
 }

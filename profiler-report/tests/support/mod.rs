@@ -1,120 +1,44 @@
 //! Traces made by hand.
 #![allow(dead_code, reason = "each user of the module uses a part of it")]
 
-use profiler_trace::{
-    DeviceInfo, HostSpan, HostSpanKind, HostThread, HostTrace, Launch, Mark, Region, Site,
-    SiteIndex, Time, Trace, Value, Warp,
-};
-use profiler_wire::header::{Clock, Dim3};
-use profiler_wire::{SiteKind, Strategy};
+#[path = "../../../profiler-trace/tests/support/mod.rs"]
+mod by_hand;
+
+use profiler_trace::{HostSpan, HostSpanKind, HostThread, HostTrace, SiteIndex, Trace};
+use profiler_wire::SiteKind;
+use profiler_wire::header::Dim3;
+
+pub(crate) use by_hand::{site, time};
 
 /// A trace on a GPU, with nothing in it.
 pub(crate) fn gpu() -> Trace {
-    Trace {
-        device: DeviceInfo {
-            name: "NVIDIA H200".to_owned(),
-            compute_capability: Some((9, 0)),
-            sm_count: 132,
-            ..DeviceInfo::default()
-        },
-        resolution_ns: 0.5,
-        clock_mhz: Some(2000.0),
-        ..Trace::default()
-    }
-}
-
-/// Half a nanosecond a tick.
-pub(crate) fn time(ns: f64) -> Time {
-    Time { ticks: 1_000_000_u64.saturating_add((ns * 2.0).round() as u64), ns }
-}
-
-pub(crate) fn site(trace: &mut Trace, kind: SiteKind, name: &str) -> SiteIndex {
-    let index = trace.sites.len() as u32;
-    trace.sites.push(Site {
-        id: index + 1,
-        kind,
-        name: name.to_owned(),
-        list: None,
-        file: "src/kernel.rs".to_owned(),
-        module: "kernels".to_owned(),
-        line: 10 + index,
-        column: 5,
-        unit: None,
-        strategy: None,
-        symbol: None,
-        buffer: profiler_trace::Buffer::Global,
-    });
-    SiteIndex(index)
+    Trace { clock_mhz: Some(2000.0), ..by_hand::gpu() }
 }
 
 /// Begins a launch; its warps follow by [`warp`].
 pub(crate) fn launch(trace: &mut Trace, kernel: SiteIndex, grid_dim: Dim3, start_ns: f64) {
-    let warps = trace.warps.len();
-    trace.launches.push(Launch {
-        kernel,
-        grid_id: trace.launches.len() as u64 + 1,
-        replay: 0,
-        grid_dim,
-        block_dim: [128, 1, 1],
-        warps: warps..warps,
-        start_ns,
-        end_ns: start_ns,
-    });
+    let at = by_hand::launch(trace, kernel, grid_dim, start_ns, start_ns);
+    trace.launches[at].block_dim = [128, 1, 1];
 }
 
 /// Adds a warp to the last launch.
 pub(crate) fn warp(trace: &mut Trace, block: u32, warp: u32, sm: u32, entry: f64, exit: f64) {
-    let index = trace.launches.len() - 1;
-    trace.warps.push(Warp {
-        launch: index,
-        slot: trace.warps.len() as u32,
-        block: [block, 0, 0],
-        warp,
-        sm,
-        cluster_rank: None,
-        strategy: Strategy::Warp,
-        track: None,
-        clock: Clock::Cycles,
-        entry: time(entry),
-        exit: Some(time(exit)),
-        regions: Vec::new(),
-        marks: Vec::new(),
-        anchors: Vec::new(),
-        recorded: 0,
-        lost: 0,
-    });
-    let launch = &mut trace.launches[index];
-    launch.warps.end += 1;
+    let at = by_hand::warp(trace, [block, 0, 0], warp, entry, exit);
+    trace.warps[at].sm = sm;
+    let launch = trace.launches.last_mut().expect("a launch");
     launch.end_ns = launch.end_ns.max(exit);
 }
 
 /// Adds a region to the last warp.
 pub(crate) fn region(trace: &mut Trace, site: SiteIndex, span: (f64, f64), depth: u16) {
-    let warp = trace.warps.last_mut().expect("a warp");
-    warp.recorded += 1;
-    warp.regions.push(Region {
-        site,
-        track: None,
-        lane: 0,
-        value_in_record: false,
-        depth,
-        start: time(span.0),
-        end: Some(time(span.1)),
-        value: None,
-    });
+    by_hand::region(trace, trace.warps.len() - 1, site, depth, span.0, span.1);
 }
 
 /// Adds a mark to the last warp.
 pub(crate) fn mark(trace: &mut Trace, site: SiteIndex, ns: f64) {
-    let warp = trace.warps.last_mut().expect("a warp");
-    warp.recorded += 1;
-    warp.marks.push(Mark {
-        site,
-        track: None,
-        lane: 0,
-        time: time(ns),
-        value: Some(Value::Unsigned(7)),
-    });
+    let warp = trace.warps.len() - 1;
+    by_hand::mark(trace, warp, site, ns, 7);
+    trace.warps[warp].recorded += 1;
 }
 
 /// Adds two threads of the host around the launches of a trace: a step, in it both calls, and a

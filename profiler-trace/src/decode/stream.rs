@@ -75,7 +75,7 @@ struct Found {
 /// Counts of the regions of the warps that are shown.
 #[derive(Clone, Copy, Debug, Default)]
 struct RegionCounts {
-    all: u64,
+    all: usize,
     /// Those without an end.
     open: u64,
 }
@@ -303,7 +303,7 @@ impl<'c> Decoder<'c> {
     }
 
     /// How many regions the warps that are shown have, once there was an outline.
-    pub(super) fn region_count(&self) -> u64 {
+    pub(super) fn region_count(&self) -> usize {
         self.found.get().map_or(0, |found| found.regions.all)
     }
 
@@ -394,7 +394,7 @@ impl<'c> Decoder<'c> {
                     if !self.is_shown(slot) {
                         return Kept { warp: records.warp.clone(), last_ns };
                     }
-                    regions.all += records.regions().len() as u64;
+                    regions.all += records.regions().len();
                     regions.open += diagnostics.count(Kind::OpenRegion) - open_before;
                     let warp = keep(&records);
                     Progress::step();

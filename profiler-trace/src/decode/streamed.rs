@@ -32,7 +32,7 @@ impl<'d> StreamedTrace<'d> {
 
     /// The number of regions of all warps.
     #[must_use]
-    pub fn region_count(&self) -> u64 {
+    pub fn region_count(&self) -> usize {
         self.decoder.region_count()
     }
 

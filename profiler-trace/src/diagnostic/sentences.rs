@@ -219,7 +219,7 @@ const fn texts(kind: DiagnosticKind) -> (&'static str, &'static str) {
              them[|, of the first])",
             "Annotations take registers; `profiler info` has all figures. A launch of no more blocks loses \
              nothing. For others set #[profiled(max_threads = .., min_blocks = ..)], annotate fewer regions, \
-             or compile in only some of them (Kernels::only)",
+             or leave some out with #[cfg(..)]",
         ),
     }
 }

@@ -27,7 +27,7 @@ pub(crate) fn whole(table: &dyn std::fmt::Display) -> String {
 }
 
 pub(crate) fn time(ns: f64) -> Time {
-    Time { ticks: 1_000_000 + (ns * 2.0).round() as u64, ns }
+    Time { ticks: 1_000_000_u64.saturating_add((ns * 2.0).round() as u64), ns }
 }
 
 pub(crate) fn site(trace: &mut Trace, kind: SiteKind, name: &str) -> SiteIndex {

@@ -67,7 +67,7 @@ fn a_drop_of_blocks_is_warned_of() {
         "fewer blocks of 2 kernels fit an SM with annotations",
         "(0 with them, of the first)",
         "#[profiled(max_threads = .., min_blocks = ..)]",
-        "Kernels::only",
+        "leave some out with #[cfg(..)]",
         "`profiler info` has all figures",
     ] {
         assert!(text.contains(part), "{text}");

@@ -148,7 +148,7 @@ fn require_equal_warps(decoder: &Decoder<'_>, trace: &Trace) {
         assert_eq!(*streamed.warp(index), *warp);
     }
     let regions: usize = trace.warps.iter().map(|warp| warp.regions.len()).sum();
-    assert_eq!(streamed.region_count(), regions as u64);
+    assert_eq!(streamed.region_count(), regions);
     assert_eq!(decoder.host(), &trace.host);
 }
 

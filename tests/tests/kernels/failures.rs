@@ -40,8 +40,7 @@ fn run(
     assert_eq!(trace.diagnostics.count(Kind::KernelFailed), 1, "{}", trace.diagnostics);
     assert!(trace.diagnostics.count(Kind::OpenRegion) > 0, "{}", trace.diagnostics);
     // The export, and whoever watched, show the same.
-    let (capture, damage) = Capture::read(&path).expect("the capture was written");
-    assert!(damage.is_empty(), "{damage:?}");
+    let capture = Capture::read(&path).expect("the capture was written");
     assert_eq!(decode(&capture).warps, trace.warps);
     assert_eq!(watch.snapshot().expect("a snapshot").warps, trace.warps);
     trace
@@ -174,8 +173,7 @@ mod failed_replay {
         assert_eq!(found, [&ended[..], &steps].concat(), "{}", trace.diagnostics);
         assert_eq!(trace.diagnostics.count(Kind::KernelFailed), 1, "{}", trace.diagnostics);
         // The export, and whoever watched, show the same.
-        let (exported, damage) = Capture::read(&path).expect("the capture was written");
-        assert!(damage.is_empty(), "{damage:?}");
+        let exported = Capture::read(&path).expect("the capture was written");
         assert_eq!(decode(&exported).warps, trace.warps);
         assert_eq!(decode(&exported).host, trace.host);
         let seen = watch.snapshot().expect("a snapshot");
@@ -280,8 +278,7 @@ mod hung {
         let status = process.wait().expect("it was started");
         assert_eq!(status.signal(), Some(SIGKILL), "it hung until it was killed");
 
-        let (capture, damage) = Capture::read(&saved).expect("a capture");
-        assert!(damage.is_empty(), "{damage:?}");
+        let capture = Capture::read(&saved).expect("a capture");
         assert_eq!(capture.end, CaptureEnd::Running);
         let trace = decode(&capture);
         assert_eq!(trace.diagnostics.count(Kind::KernelRunning), 1, "{}", trace.diagnostics);

@@ -1,14 +1,14 @@
 //! The formats.
 
 use std::fmt;
-use std::io::Write;
+use std::io::{self, Write};
 
 use clap::ValueEnum;
 use profiler_trace::{Decoder, Diagnostics, Export};
 
 use super::options::Options;
 use crate::exit::Error;
-use crate::output::{Content, WriteError};
+use crate::output::Content;
 
 /// A format of another tool.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -113,7 +113,7 @@ impl Format {
         options: &Options,
         writer: &mut (dyn Write + Send),
         diagnostics: &mut Diagnostics,
-    ) -> Result<(), WriteError> {
+    ) -> io::Result<()> {
         let written = self.write_all(decoder, options, writer);
         *diagnostics = decoder.diagnostics();
         written
@@ -124,7 +124,7 @@ impl Format {
         decoder: &Decoder<'_>,
         options: &Options,
         writer: &mut (dyn Write + Send),
-    ) -> Result<(), WriteError> {
+    ) -> io::Result<()> {
         let trace = decoder.streamed();
         match self {
             Self::Perfetto => trace.write_perfetto_to(writer, &options.timeline)?,

@@ -41,8 +41,8 @@ fn every_process_that_launches_kernels_has_a_capture() {
     }
     // One that was forked off later cannot be recorded; it is not hindered, and does not spoil its parent's.
     for child in ["", "launch=10"] {
-        let ran = bench.client("", &format!("{load} launch=3 fork {child} parent launch=1"));
-        assert_eq!(ran.code, Some(0), "{}", ran.stderr);
+        let does = format!("{load} launch=3 fork {child} parent launch=1");
+        let ran = bench.client("", &does).done();
         assert!(ran.stderr.contains("  turns: 4 launches, 3 recorded,"), "{}", ran.stderr);
         assert_eq!(bench.captures(), ["profile.capture"]);
         assert_eq!(bench.launches("profile.capture"), of("turns", 3, 8, 24));
@@ -53,8 +53,7 @@ fn every_process_that_launches_kernels_has_a_capture() {
 fn programs_that_launch_nothing_run_as_they_are() {
     let bench = Bench::new();
     for words in ["-- ./client", "-- true", "-- ./client module=wait.ptx kernel=turns"] {
-        let ran = bench.run(words, &[]);
-        assert_eq!(ran.code, Some(0), "{words}");
+        let ran = bench.run(words, &[]).done();
         assert!(ran.stderr.starts_with("no kernel was launched through"), "{}", ran.stderr);
         assert_eq!(bench.captures(), [""; 0]);
     }

@@ -81,6 +81,7 @@ impl Folder {
         let output = child.wait_with_output().expect("the program ends");
         writer.join().expect("the writer ends");
         Ran {
+            words: words.to_owned(),
             code: output.status.code(),
             stdout: output.stdout,
             stderr: String::from_utf8(output.stderr).expect("stderr is text"),
@@ -100,12 +101,27 @@ pub(crate) fn program(folder: &Path) -> Command {
 
 /// The result of a run of the program.
 pub(crate) struct Ran {
+    words: String,
     pub(crate) code: Option<i32>,
     pub(crate) stdout: Vec<u8>,
     pub(crate) stderr: String,
 }
 
 impl Ran {
+    /// Requires that it did its work.
+    #[track_caller]
+    pub(crate) fn done(self) -> Self {
+        assert_eq!(self.code, Some(0), "{}: {}", self.words, self.stderr);
+        self
+    }
+
+    /// Requires that it was refused, with these words.
+    #[track_caller]
+    pub(crate) fn refused(&self, said: &str) {
+        assert_eq!((self.code, self.text().as_str()), (Some(2), ""), "{}", self.words);
+        assert!(self.stderr.contains(said), "{}: {}", self.words, self.stderr);
+    }
+
     pub(crate) fn text(&self) -> String {
         String::from_utf8(self.stdout.clone()).expect("stdout is text")
     }
@@ -130,8 +146,6 @@ fn globaltimer(ticks: u64) -> u64 {
     5_000_000 + ticks / 2
 }
 
-/// Two launches of four blocks with two warps each, on two SMs: tiles of a load and a product, then
-/// an epilogue. Everything lasts `tick` times as long.
 /// A kernel that nobody annotated, as nvcc might have made it.
 pub(crate) const WAIT_PTX: &str = "\
 .version 8.0
@@ -158,6 +172,8 @@ $again:
 }
 ";
 
+/// Two launches of four blocks with two warps each, on two SMs: tiles of a load and a product, then
+/// an epilogue. Everything lasts `tick` times as long.
 pub(crate) fn gemm(tick: u64) -> Capture {
     let mut module = SyntheticModule::new(Keep::First, 64);
     let kernel = module.site(SiteKind::Kernel, "gemm");
