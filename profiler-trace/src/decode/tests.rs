@@ -14,9 +14,6 @@ use crate::diagnostic::DiagnosticKind as Kind;
 use crate::model::{Trace, Value};
 use crate::synthetic::{Content, Keep, SyntheticModule, SyntheticWarp, sized};
 
-mod values;
-mod watched;
-
 /// A unit of a program: what, at which site, how many ticks after the one before it, a number.
 type Unit = (u8, u32, u64, u64);
 
@@ -344,4 +341,140 @@ fn where_all_records_hold_the_timer_sms_agree_to_its_step() {
     };
     assert_eq!(of(Clock::GlobalTimer), 32.0);
     assert!(of(Clock::Cycles) > 33.0);
+}
+
+mod values {
+    //! Regions whose value is in their record.
+
+    use super::*;
+
+    /// The values of the regions of the only warp, in the order of their begins.
+    fn values(trace: &Trace) -> Vec<Option<Value>> {
+        trace.warps[0].regions.iter().map(|region| region.value).collect()
+    }
+
+    /// A kernel gives them 16, and the record has room for as many.
+    #[test]
+    fn values_of_24_bits_are_whole() {
+        let unit = |kind, field: u32, start, end| [stamp(field, start), stamp(tag(kind, 2), end)];
+        let fields = [0, 1, 0x7f_ffff, 0x80_0000, 0xff_0000, 0xff_ffff];
+        for (kind, expected) in [
+            (RecordKind::RangeUnsigned, fields.map(|field| Value::Unsigned(field.into()))),
+            (
+                RecordKind::RangeSigned,
+                [0, 1, 0x7f_ffff, -0x80_0000, -0x1_0000, -1].map(Value::Signed),
+            ),
+        ] {
+            let capture = one(Keep::First, 16, |warp| {
+                for (at, field) in (6_000..).step_by(10).zip(fields) {
+                    warp.unit(unit(kind, field, at, at + 5));
+                }
+            });
+            // No bit of the value is taken for one of the begin.
+            let spans: Vec<_> =
+                (6_000..6_060).step_by(10).map(|at| (at, Some(at + 5), 0)).collect();
+            check(&capture, &spans, &[]);
+            assert_eq!(values(&Decoder::new(&capture).trace()), expected.map(Some));
+        }
+    }
+
+    /// A record of a mark's site cannot be one of a region with a value.
+    #[test]
+    fn at_a_site_of_no_region_they_are_odd() {
+        for kind in [RecordKind::RangeUnsigned, RecordKind::RangeSigned] {
+            let capture = one(Keep::First, 8, |warp| {
+                warp.unit([stamp(7, 6_000), stamp(tag(kind, 4), 6_010)]);
+            });
+            let trace = Decoder::new(&capture).trace();
+            assert_eq!(trace.diagnostics.count(Kind::KindMismatch), 1, "{}", trace.diagnostics);
+            assert_eq!((trace.warps[0].regions.len(), trace.lost()), (0, 1));
+        }
+    }
+
+    /// Nobody believes a begin before the entry.
+    #[test]
+    fn a_begin_before_the_entry_is_cut() {
+        let at_entry = one(Keep::First, 8, |warp| {
+            warp.range_signed(2, ENTRY, ENTRY + 10, -3);
+        });
+        check(&at_entry, &[(ENTRY, Some(ENTRY + 10), 0)], &[]);
+        let capture = one(Keep::First, 8, |warp| {
+            warp.range_signed(2, ENTRY - 1, 6_010, -3).range_unsigned(3, ENTRY, 6_020, 3);
+        });
+        let trace = Decoder::new(&capture).trace();
+        assert_eq!(spans(&trace), [(ENTRY, Some(6_020), 0), (ENTRY, Some(6_010), 1)]);
+        assert_eq!(values(&trace), [Some(Value::Unsigned(3)), Some(Value::Signed(-3))]);
+        assert_eq!(trace.diagnostics.count(Kind::StartBeforeEntry), 1, "{}", trace.diagnostics);
+    }
+}
+
+mod watched {
+    //! Regions whose begin is a record of its own, for a reader who watches.
+
+    use super::*;
+
+    /// Its begin says when it was written, whatever the 40 bits of the record leave open.
+    #[test]
+    fn a_watched_region_of_more_than_40_bits_is_exact() {
+        const PART: u64 = (1 << 40) - 100;
+        let (begin, end) = (6_000, 6_000 + 5 * PART + 50);
+        let watched = |start: u64| {
+            let mut capture = one(Keep::First, 16, |warp| {
+                warp.begin(2, None, begin);
+                // In between something is recorded often enough.
+                for part in 1..=5 {
+                    warp.mark(4, None, begin + part * PART);
+                }
+                warp.watched(2, None, start, end);
+            });
+            // The warp leaves soon after.
+            let (exit, nanoseconds) = (end + 50, 64_000 + (end + 50 - ENTRY) / 2);
+            let words = [exit, nanoseconds].map(u64::to_le_bytes).concat();
+            let at = 8 * profiler_wire::header::EXIT_START;
+            capture.modules[0].headers[at..at + 16].copy_from_slice(&words);
+            capture
+        };
+        check(&watched(begin + 7), &[(begin + 7, Some(end), 0)], &[]);
+        // A reading that does not stand right after that begin is of another region, of which 40 bits do not
+        // tell when it began.
+        let late = begin + (1 << 32);
+        let wrapped = late + (4 << 40);
+        let seen = [(begin, None, 0), (wrapped, Some(end), 1)];
+        check(&watched(late), &seen, &[Kind::OpenRegion, Kind::AmbiguousWrap]);
+    }
+
+    /// Of two regions with the same times the one that ended later lies around the other.
+    fn later_lies_around(capture: &Capture, kinds: &[Kind]) {
+        check(capture, &[(6_002, Some(6_020), 0), (6_002, Some(6_020), 1)], kinds);
+        let trace = Decoder::new(capture).trace();
+        let ids = trace.warps[0].regions.iter().map(|region| trace.site(region.site).id);
+        assert_eq!(ids.collect::<Vec<_>>(), [2, 3]);
+    }
+
+    #[test]
+    fn of_two_watched_regions_with_the_same_times_the_later_one_lies_around() {
+        let whole = one(Keep::First, 16, |warp| {
+            warp.begin(2, None, 6_000).begin(3, None, 6_001);
+            warp.watched(3, None, 6_002, 6_020).watched(2, None, 6_002, 6_020);
+        });
+        later_lies_around(&whole, &[]);
+        let overwritten = one(Keep::Last, 4, |warp| {
+            warp.begin(2, None, 6_000).mark(4, None, 6_001).mark(4, None, 6_002);
+            warp.range(3, None, 6_002, 6_020).watched(2, None, 6_002, 6_020);
+        });
+        later_lies_around(&overwritten, &[Kind::BufferTooSmall]);
+    }
+
+    #[test]
+    fn a_watched_region_may_end_where_it_begins_and_not_before() {
+        let watched = |end: u64| {
+            one(Keep::First, 16, |warp| {
+                warp.begin(2, None, 6_000).watched(2, None, 6_020, end);
+            })
+        };
+        check(&watched(6_020), &[(6_020, Some(6_020), 0)], &[]);
+        // A damaged one is of no begin.
+        let seen = [(ENTRY, Some(6_019), 0), (6_000, None, 0)];
+        check(&watched(6_019), &seen, &[Kind::StartBeforeEntry, Kind::OpenRegion]);
+    }
 }
