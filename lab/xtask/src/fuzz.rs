@@ -34,7 +34,7 @@ pub(crate) fn run(arguments: &[String]) -> Result<(), Error> {
     };
     fuzz("run")
         .arg("--")
-        .arg(format!("-dict={}", package.join(format!("dictionaries/{target}.dict")).display()))
+        .arg(format!("-dict={}", package.join("words.dict").display()))
         .args(["-max_len=16384", "-timeout=20", &format!("-max_total_time={seconds}")])
         .run()?;
     fuzz("cmin").run()?;
