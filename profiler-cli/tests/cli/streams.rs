@@ -89,6 +89,10 @@ fn a_file_and_standard_output_get_the_same_bytes() {
     }
     for (format, name) in [("table", "stats.txt"), ("json", "stats.json"), ("csv", "stats.csv")] {
         for more in ["", "--by warp", "--show balance"] {
+            // A file of CSV holds the table of regions.
+            if (format, more) == ("csv", "--show balance") {
+                continue;
+            }
             let words = format!("stats gemm.capture --format {format} {more}");
             folder.run(&format!("{words} -o {name}")).done();
             let to_pipe = folder.run(&format!("{words} -o -"));

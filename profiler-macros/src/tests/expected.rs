@@ -1,7 +1,7 @@
 // a kernel with every argument
 #[cfg(target_arch = "nvptx64")]
 #[unsafe(export_name = "symbol")]
-unsafe extern "ptx-kernel" fn everything<T>(prof: DescriptorPtr, tile: u32) {
+unsafe extern "ptx-kernel" fn everything<T>(tile: u32) {
     let __profiler_state = {
         let __profiler_site = {
             const _: () = {
@@ -24,20 +24,13 @@ unsafe extern "ptx-kernel" fn everything<T>(prof: DescriptorPtr, tile: u32) {
             ),
             track: ::renamed::__private::wire::record::track_field(tile),
         };
-        let __profiler_launch = prof;
-        match unsafe {
-            ::renamed::__private::State::recorded_block_with(
-                __profiler_config,
-                __profiler_launch,
-            )
-        } {
+        match ::renamed::__private::State::recorded_block(__profiler_config) {
             ::core::option::Option::Some(__profiler_block) => {
                 unsafe {
-                    ::renamed::__private::State::enter_block_with(
+                    ::renamed::__private::State::enter_block(
                         __profiler_site,
                         __profiler_config,
                         __profiler_block,
-                        __profiler_launch,
                     )
                 }
             }
@@ -60,7 +53,7 @@ unsafe extern "ptx-kernel" fn everything<T>(prof: DescriptorPtr, tile: u32) {
 }
 #[cfg(not(target_arch = "nvptx64"))]
 #[allow(dead_code, reason = "called where the kernel runs on the CPU")]
-unsafe fn everything<T>(prof: DescriptorPtr, tile: u32) {}
+unsafe fn everything<T>(tile: u32) {}
 
 // a generic body compiled twice
 #[cfg(target_arch = "nvptx64")]
@@ -171,7 +164,6 @@ pub(crate) fn tile<'a, T: Copy, const N: usize>(
             __private::wire::Strategy::WarpIndex((2) as ::core::primitive::u8).code(),
             symbol = "", max_threads = 0, min_blocks = 0, max_registers = 0, names = []
         );
-        ::profiler_device::__at!(__profiler_recorder, __profiler_site);
         __private::LaneRecorder::region(
             __private::Recorder::leader_warp_index(__profiler_recorder, 2),
             __profiler_site,
@@ -191,7 +183,6 @@ fn enclosing() {
             __private::wire::site::STRATEGY_OF_KERNEL, symbol = "", max_threads = 0,
             min_blocks = 0, max_registers = 0, names = []
         );
-        ::profiler_device::__at!(__profiler_recorder, __profiler_site);
         __private::LaneRecorder::region(
             __private::Recorder::leader(__profiler_recorder),
             __profiler_site,
@@ -206,7 +197,6 @@ fn enclosing() {
             __private::wire::Strategy::WarpGroup.code(), symbol = "", max_threads = 0,
             min_blocks = 0, max_registers = 0, names = []
         );
-        ::profiler_device::__at!(__profiler_recorder, __profiler_site);
         __private::LaneRecorder::region(
             __private::Recorder::leader_warp_group(__profiler_recorder),
             __profiler_site,
@@ -220,11 +210,10 @@ fn enclosing() {
             let _ = ::profiler_device::__site!(
                 kind = Region, name = "TASK", unit = "", strategy =
                 __private::wire::Strategy::Thread.code(), symbol = "", max_threads = 0,
-                min_blocks = 0, max_registers = 0, names = [], always = true
+                min_blocks = 0, max_registers = 0, names = []
             );
             TASK.__site((index) as ::core::primitive::u64)
         };
-        ::profiler_device::__at!(__profiler_recorder, __profiler_site);
         __private::LaneRecorder::region(
             __private::Recorder::leader_thread(__profiler_recorder),
             __profiler_site,
@@ -240,7 +229,6 @@ fn enclosing() {
                 __private::wire::site::STRATEGY_OF_KERNEL, symbol = "", max_threads = 0,
                 min_blocks = 0, max_registers = 0, names = []
             );
-            ::profiler_device::__at!(__profiler_recorder, __profiler_site);
             __private::LaneRecorder::region(
                 __private::Recorder::leader(__profiler_recorder),
                 __profiler_site,
@@ -262,7 +250,6 @@ fn enclosing() {
                 ::renamed::__private::wire::site::STRATEGY_OF_KERNEL, symbol = "",
                 max_threads = 0, min_blocks = 0, max_registers = 0, names = []
             );
-            crate::renamed::__at!(__profiler_recorder, __profiler_site);
             crate::renamed::__private::LaneRecorder::region(
                 crate::renamed::__private::Recorder::leader(__profiler_recorder),
                 __profiler_site,
@@ -295,7 +282,6 @@ fn enclosing() {
             __private::wire::Strategy::Block.code(), symbol = "", max_threads = 0,
             min_blocks = 0, max_registers = 0, names = []
         );
-        ::profiler_device::__at!(__profiler_recorder, __profiler_site);
         __private::LaneRecorder::start(
             __private::Recorder::leader_block(__profiler_recorder),
             __profiler_site,
@@ -312,7 +298,6 @@ fn enclosing() {
             __private::wire::site::STRATEGY_OF_KERNEL, symbol = "", max_threads = 0,
             min_blocks = 0, max_registers = 0, names = []
         );
-        ::profiler_device::__at!(__profiler_recorder, __profiler_site);
         __private::LaneRecorder::mark(
             __private::Recorder::leader(__profiler_recorder),
             __profiler_site,
@@ -325,7 +310,6 @@ fn enclosing() {
             __private::wire::site::STRATEGY_OF_KERNEL, symbol = "", max_threads = 0,
             min_blocks = 0, max_registers = 0, names = []
         );
-        ::profiler_device::__at!(__profiler_recorder, __profiler_site);
         __private::LaneRecorder::mark_value(
             __private::Recorder::leader(__profiler_recorder),
             __profiler_site,
@@ -339,7 +323,6 @@ fn enclosing() {
             __private::wire::Strategy::Elected.code(), symbol = "", max_threads = 0,
             min_blocks = 0, max_registers = 0, names = []
         );
-        ::profiler_device::__at!(__profiler_recorder, __profiler_site);
         __private::LaneRecorder::mark_value(
             __private::Recorder::leader_elected(__profiler_recorder),
             __profiler_site,
@@ -353,7 +336,6 @@ fn enclosing() {
             __private::wire::site::STRATEGY_OF_KERNEL, symbol = "", max_threads = 0,
             min_blocks = 0, max_registers = 0, names = []
         );
-        ::profiler_device::__at!(__profiler_recorder, __profiler_site);
         __private::LaneRecorder::mark_value(
             __private::Recorder::leader(__profiler_recorder),
             __profiler_site,
@@ -377,7 +359,7 @@ fn enclosing() {
         let _ = ::profiler_device::__site!(
             kind = Mark, name = "profile_anchor!", unit = "", strategy =
             __private::wire::Strategy::Elected.code(), symbol = "", max_threads = 0,
-            min_blocks = 0, max_registers = 0, names = [], always = true
+            min_blocks = 0, max_registers = 0, names = []
         );
         let __profiler_recorder = __private::Recorder::copied(&no_recorder_in_scope);
         __private::LaneRecorder::anchor(

@@ -132,7 +132,7 @@ mod regions {
 
 /// Kernels.
 mod kernels {
-    use profiler_device::{DescriptorPtr, profile_region, profiled, recorder};
+    use profiler_device::{profile_region, profiled, recorder};
 
     #[profiled()]
     extern "ptx-kernel" fn with_parentheses() {}
@@ -147,14 +147,13 @@ mod kernels {
         track = tile + 1,
         clock = globaltimer,
         buffer = global,
-        recorder = prof,
         enabled = TUNING && THREADS > 1,
         max_threads = THREADS,
         min_blocks = 2,
         max_registers = 128,
         crate = ::profiler_device,
     )]
-    pub(crate) unsafe extern "ptx-kernel" fn everything(prof: DescriptorPtr, tile: u32) {
+    pub(crate) unsafe extern "ptx-kernel" fn everything(tile: u32) {
         #![doc = "Inner documentation."]
         #![allow(unused_variables, reason = "an inner attribute")]
         let unused = tile;

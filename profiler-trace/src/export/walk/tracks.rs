@@ -97,7 +97,7 @@ impl<S: WarpSource> Walk<'_, S> {
     /// The tracks that the kernel of a launch chose by number, and who wrote to them.
     pub(super) fn users(&self, warps: Range<usize>) -> BTreeMap<u32, User> {
         let mut users: BTreeMap<u32, User> = BTreeMap::new();
-        for index in Progress::each(warps) {
+        for index in warps {
             let warp = self.source.warp(index);
             // How many records in a row were on which track.
             let mut runs: Vec<(u32, usize)> = Vec::new();
