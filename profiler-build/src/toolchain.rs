@@ -225,10 +225,10 @@ pub(crate) fn run(program: &Path, arguments: &[&str]) -> Result<String, String> 
     Ok(String::from_utf8_lossy(&output.stdout).into_owned())
 }
 
+#[cfg(unix)]
 #[cfg(test)]
 mod tests {
     //! The search, in folders made for the test; compilers are shell scripts.
-    #![cfg(unix)]
 
     use std::os::unix::fs::PermissionsExt;
     use std::path::Path;

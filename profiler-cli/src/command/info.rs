@@ -151,7 +151,7 @@ fn text(file: &FileFacts, modules: &[ModuleFacts], outline: &Outline, all: bool)
         "records",
         &format!(
             "{recorded} ({}, {}), {}; {}, {}",
-            counted(*regions as usize, "region"),
+            counted(*regions, "region"),
             counted(marks(trace), "mark"),
             if lost == 0 { "none lost".to_owned() } else { format!("{lost} LOST") },
             counted(trace.warps.len(), "warp"),
