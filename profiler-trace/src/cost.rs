@@ -24,7 +24,7 @@ impl Trace {
     /// emulator each lane has a clock of its own, hence an axis of its own.) Times of one warp can
     /// be compared, but two warps drift apart by the cost of their records. Launches keep their
     /// extent. So ask the trace as it was recorded about times between warps: [`Trace::balance`],
-    /// [`Trace::released_waits`], [`Trace::waits`] and [`Trace::critical_path`].
+    /// [`Trace::waits`] and [`Trace::critical_path`].
     ///
     /// The cost is not known of warps that record to host memory (`buffer = host`), where it depends on
     /// what else is on the bus, and by `%globaltimer`, whose steps are longer than a record takes. Nothing

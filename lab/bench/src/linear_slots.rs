@@ -71,7 +71,8 @@ impl<'g> LinearSlots<'g> {
 
     /// Takes slots for a launch of so many warps, in the stream's order.
     pub(crate) fn take(&mut self, warps: u32) -> Result<(), Error> {
-        let base = std::mem::replace(&mut self.next, self.next + warps);
+        let base = self.next;
+        self.next += warps;
         if base == 0 {
             return Ok(());
         }
