@@ -120,7 +120,7 @@ enum Slots<'g> {
     /// Nowhere.
     None,
     Linear(LinearSlots<'g>),
-    Claimed(Session<'g>),
+    Claimed(Box<Session<'g>>),
 }
 
 /// One line of results.
@@ -280,7 +280,7 @@ impl<'g> Launches<'g> {
             }
             Variant::Claimed => {
                 let profiler = profiler(blocks, launches)?;
-                Slots::Claimed(profiler.attach(&gpu.kernels.module, gpu.kernels.ptx)?)
+                Slots::Claimed(Box::new(profiler.attach(&gpu.kernels.module, gpu.kernels.ptx)?))
             }
         };
         let threads = blocks.warps_of_grid() * WARP as usize;
