@@ -152,6 +152,8 @@ impl Job<'_> {
             .arg("--target-dir")
             .arg(target_dir);
         if self.toolchain.build_core {
+            // Units that are compiled side by side: what of them a kernel uses becomes one module in the end.
+            command.args(["--config", "profile.release.package.core.codegen-units=16"]);
             command.arg(if self.alloc { "-Zbuild-std=core,alloc" } else { "-Zbuild-std=core" });
         }
         if !self.features.is_empty() {

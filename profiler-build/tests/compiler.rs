@@ -102,12 +102,18 @@ fn sibling(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("..").join(name)
 }
 
-/// Compiles; `core` is kept between tests and runs.
+/// The workspace's target folder, where `core` is kept for all that compiles for a GPU.
+fn target() -> &'static Path {
+    let of_tests = Path::new(env!("CARGO_TARGET_TMPDIR"));
+    of_tests.parent().unwrap_or(of_tests)
+}
+
+/// Compiles.
 fn build(folder: &Path, enabled: bool) -> Result<(Ptx, String), Error> {
     let ptx = Kernels::new(folder)
         .profile_enabled(enabled)
         .out_dir(folder.join("out"))
-        .target_dir(env!("CARGO_TARGET_TMPDIR"))
+        .target_dir(target())
         .build()?;
     let text = std::fs::read_to_string(&ptx.path).expect("readable");
     Ok((ptx, text))
@@ -198,7 +204,7 @@ fn target_version_and_bounds() -> Outcome {
         .target("sm_90a")
         .launch_bounds("fence", bounds)
         .out_dir(folder.join("out"))
-        .target_dir(env!("CARGO_TARGET_TMPDIR"))
+        .target_dir(target())
         .build()?;
     let text = std::fs::read_to_string(&ptx.path)?;
     assert!(text.contains(".version 8.0\n.target sm_90a"), "{text}");
@@ -269,9 +275,13 @@ impl Host {
 
     /// The output of `cargo test`, with these variables in its environment.
     fn test(&self, variables: &[(&str, &str)]) -> String {
+        // Cargo marks only a folder that it makes itself as a target folder: here `core` is to lie in the
+        // one above.
+        let target_dir = Path::new(env!("CARGO_TARGET_TMPDIR")).join("host");
+        std::fs::create_dir_all(&target_dir).expect("made");
         let output = Command::new(env!("CARGO"))
             .args(["test", "--verbose", "--target-dir"])
-            .arg(Path::new(env!("CARGO_TARGET_TMPDIR")).join("host"))
+            .arg(target_dir)
             .current_dir(&self.folder)
             .env_remove("CARGO_MANIFEST_DIR")
             .envs(variables.iter().copied())
@@ -415,10 +425,9 @@ fn what_one_build_script_compiled() -> Outcome {
         )
     };
     let folder = device_crate(root.path(), "kept", "", &source("first"));
-    let target_dir = Path::new(env!("CARGO_TARGET_TMPDIR"));
     let build = |out: &str| -> Result<String, Failed> {
         let out = root.path().join(out);
-        let kernels = Kernels::new(&folder).out_dir(&out).target_dir(target_dir);
+        let kernels = Kernels::new(&folder).out_dir(&out).target_dir(target());
         let text = std::fs::read_to_string(kernels.build()?.path)?;
         assert!(out.join("kept.unprocessed.ptx").is_file(), "what was processed is there too");
         Ok(text)
@@ -426,7 +435,7 @@ fn what_one_build_script_compiled() -> Outcome {
     let written = build("debug")?;
     assert!(written.contains(".entry first("), "{written}");
     let mut kept = Vec::new();
-    for of_flags in std::fs::read_dir(target_dir.join("nvptx"))? {
+    for of_flags in std::fs::read_dir(target().join("nvptx"))? {
         for file in std::fs::read_dir(of_flags?.path().join("kept")).into_iter().flatten() {
             let file = file?.path();
             // Of other tests, one may be written just now.

@@ -13,6 +13,9 @@ use profiler_wire::header::Dim3;
 use crate::console::Console;
 use crate::exit::Error;
 
+/// Kernels that an error names.
+const MOST_LISTED: usize = 8;
+
 /// Options that choose warps.
 #[derive(Args, Debug, Default)]
 pub(crate) struct WarpArguments {
@@ -121,11 +124,16 @@ impl LaunchArguments {
         });
         if numbers.is_empty() && !patterns.is_empty() {
             let among = if self.launch.is_some() { "of these launches is" } else { "is" };
-            return Err(Error::new(format!(
-                "no kernel {among} called {}",
-                self.kernel.join(" or ")
-            ))
-            .with_help("choose others by --kernel and --launch; `profiler info` lists them"));
+            let none = format!("no kernel {among} called {}", patterns.join(" or "));
+            let names: BTreeSet<&str> = launches.iter().map(kernel).collect();
+            let mut listed: Vec<&str> = names.iter().copied().take(MOST_LISTED).collect();
+            if names.len() > MOST_LISTED {
+                listed.push("and others");
+            }
+            return Err(Error::new(none).with_help(format!(
+                "choose others by --kernel and --launch; there is {}; `profiler info` lists them",
+                listed.join(", ")
+            )));
         }
         Ok(numbers)
     }

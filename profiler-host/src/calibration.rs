@@ -16,7 +16,7 @@ use profiler_wire::symbol::{
 };
 
 use crate::error::Error;
-use crate::options::{Keep, LaneBuffers, Options, Slots};
+use crate::options::{Keep, Options, Slots};
 
 /// How often the calibration kernel repeats its regions: enough for a median that a few cache
 /// misses and interruptions do not move.
@@ -56,7 +56,7 @@ pub(crate) fn options() -> Options {
         records_per_warp: ROUNDS * UNITS_OF_ROUND,
         keep: Keep::First,
         slots: Slots::Linear,
-        lane_buffers: LaneBuffers::Never,
+        lane_buffers: Some(false),
         max_warps: Some(CALIBRATION_WARPS),
         ..Options::default()
     }

@@ -266,7 +266,7 @@ impl Layout {
         );
         if lanes > 0 {
             help += &format!(
-                ", or records_per_lane ({lanes} bytes a slot; LaneBuffers::Never leaves them out)"
+                ", or records_per_lane ({lanes} bytes a slot; lane_buffers(false) leaves them out)"
             );
         }
         help

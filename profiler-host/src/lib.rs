@@ -135,7 +135,7 @@ pub use gpu::{AsFunction, AsModule, RawFunction, RawModule, kernel_resources};
 pub use host_spans::{HostRecorder, HostSpan};
 pub use launch::{Extent, Kernel, Shape, non_empty, plain_name};
 pub use live::Watch;
-pub use options::{Keep, LaneBuffers, Slots};
+pub use options::{Keep, Slots};
 pub use profiler::{Profiler, ProfilerBuilder};
 pub use profiler_trace as trace;
 pub use profiler_trace::{Capture, KernelResources, RecordCost, ResourceEffect, Trace};

@@ -53,19 +53,6 @@ pub enum Slots {
     Claimed,
 }
 
-/// Which lanes besides lane 0 of each warp get buffers of their own.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum LaneBuffers {
-    /// All lanes, if the module has a site at which lanes other than lane 0 may record.
-    #[default]
-    WhereNeeded,
-    /// All lanes.
-    Always,
-    /// None; records of other lanes are counted as lost.
-    Never,
-}
-
 /// The source of the cost of a record.
 #[allow(clippy::large_enum_variant, reason = "a session has one of it")]
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -85,7 +72,8 @@ pub(crate) struct Options {
     pub(crate) records_per_lane: u32,
     pub(crate) keep: Keep,
     pub(crate) slots: Slots,
-    pub(crate) lane_buffers: LaneBuffers,
+    /// `None`: where a site of the module needs them.
+    pub(crate) lane_buffers: Option<bool>,
     pub(crate) warp_mask: u32,
     pub(crate) block_first: u32,
     /// `u32::MAX` for all.
@@ -110,7 +98,7 @@ impl Default for Options {
             records_per_lane: DEFAULT_RECORDS_PER_LANE,
             keep: Keep::default(),
             slots: Slots::default(),
-            lane_buffers: LaneBuffers::default(),
+            lane_buffers: None,
             warp_mask: u32::MAX,
             block_first: 0,
             block_count: u32::MAX,

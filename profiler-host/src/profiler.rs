@@ -8,7 +8,7 @@ use crate::capacity::Capacity;
 use crate::error::Error;
 use crate::host_spans::HostRecorder;
 use crate::launch::Extent;
-use crate::options::{Cost, Keep, LaneBuffers, Options, Slots, WARPS_MAX};
+use crate::options::{Cost, Keep, Options, Slots, WARPS_MAX};
 
 /// Slots of a counting session whose profiler does not say how many warps to expect. A slot that
 /// keeps nothing takes 144 bytes, so that this is little memory.
@@ -99,7 +99,7 @@ impl ProfilerBuilder {
     }
 
     /// The buffer of each of the other 31 lanes in records of 16 bytes, if they have buffers; not beside
-    /// [`LaneBuffers::Never`]. Default: 32.
+    /// `lane_buffers(false)`. Default: 32.
     #[must_use]
     pub fn records_per_lane(mut self, records: u32) -> Self {
         self.given.push("records_per_lane");
@@ -107,11 +107,12 @@ impl ProfilerBuilder {
         self
     }
 
-    /// Which lanes get buffers. Default: all, if a site of the module needs them. (The emulator learns of
-    /// sites only when they run, so there the default gives buffers to all.)
+    /// Whether the other 31 lanes have buffers; without, their records are counted as lost. Default: if a
+    /// site of the module may record by them. (The emulator learns of sites only when they run, so there
+    /// the default is that they have.)
     #[must_use]
-    pub fn lane_buffers(mut self, lane_buffers: LaneBuffers) -> Self {
-        self.options.lane_buffers = lane_buffers;
+    pub fn lane_buffers(mut self, lane_buffers: bool) -> Self {
+        self.options.lane_buffers = Some(lane_buffers);
         self
     }
 
@@ -247,9 +248,9 @@ impl ProfilerBuilder {
                 )));
             }
         }
-        if self.options.lane_buffers == LaneBuffers::Never && is_given("records_per_lane") {
+        if self.options.lane_buffers == Some(false) && is_given("records_per_lane") {
             return Err(Error::Options(
-                "records_per_lane(..) does nothing where lane_buffers(LaneBuffers::Never) leaves the buffers of \
+                "records_per_lane(..) does nothing where lane_buffers(false) leaves the buffers of \
                  all lanes but lane 0 out; leave one of the two options out"
                     .to_owned(),
             ));
@@ -295,21 +296,16 @@ mod tests {
     #[test]
     fn records_of_buffers_that_are_not_there_are_refused() {
         let builder = Profiler::builder;
-        let text = refused(builder().records_per_lane(10).lane_buffers(LaneBuffers::Never));
+        let text = refused(builder().records_per_lane(10).lane_buffers(false));
         assert_eq!(
             text,
-            "records_per_lane(..) does nothing where lane_buffers(LaneBuffers::Never) leaves the buffers of \
+            "records_per_lane(..) does nothing where lane_buffers(false) leaves the buffers of \
              all lanes but lane 0 out; leave one of the two options out"
         );
-        assert_eq!(refused(builder().lane_buffers(LaneBuffers::Never).records_per_lane(0)), text);
-        for buffers in [LaneBuffers::Always, LaneBuffers::WhereNeeded] {
-            let kept = builder()
-                .lane_buffers(LaneBuffers::Never)
-                .records_per_lane(10)
-                .lane_buffers(buffers);
-            assert!(kept.build().is_ok(), "the later of two holds");
-        }
-        assert!(builder().lane_buffers(LaneBuffers::Never).build().is_ok());
+        assert_eq!(refused(builder().lane_buffers(false).records_per_lane(0)), text);
+        let kept = builder().lane_buffers(false).records_per_lane(10).lane_buffers(true);
+        assert!(kept.build().is_ok(), "the later of two holds");
+        assert!(builder().lane_buffers(false).build().is_ok());
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! A program with the launch and the session that it is run in.
 
-use profiler_host::{Backend, Capture, Error, Keep, LaneBuffers, Profiler, ProfilerBuilder, Slots};
+use profiler_host::{Backend, Capture, Error, Keep, Profiler, ProfilerBuilder, Slots};
 use profiler_wire::header::Dim3;
 use proptest::prelude::*;
 
@@ -143,9 +143,9 @@ impl Case {
         };
         // Words of buffers that are not there are refused.
         let builder = if self.session.lane_buffers {
-            builder.lane_buffers(LaneBuffers::Always).records_per_lane(self.session.units_per_lane)
+            builder.lane_buffers(true).records_per_lane(self.session.units_per_lane)
         } else {
-            builder.lane_buffers(LaneBuffers::Never)
+            builder.lane_buffers(false)
         };
         builder
             .block_stride(self.session.block_stride)

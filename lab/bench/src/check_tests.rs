@@ -1,7 +1,7 @@
 use profiler_bench_kernels::format::{BEGIN, END, pack, pack_compact, pack_tagged};
 use profiler_device::{profile_region, profiled};
 use profiler_host::trace::Region;
-use profiler_host::{Backend, BackendChoice, Keep, LaneBuffers, Profiler, launch};
+use profiler_host::{Backend, BackendChoice, Keep, Profiler, launch};
 
 use super::{Expected, buffers, trace};
 use crate::schemes::{Format, Plan, Recorded, Recorders};
@@ -184,7 +184,7 @@ fn run(plan: &Plan, kernel: fn(u32), iterations: u32) -> profiler_host::Trace {
     let backend = Backend::choose(BackendChoice::Emulator, None).expect("the emulator");
     let profiler = Profiler::builder()
         .records_per_warp(plan.words.unwrap_or(4096) / 2)
-        .lane_buffers(LaneBuffers::Never)
+        .lane_buffers(false)
         .keep(plan.keep)
         .build()
         .expect("options");

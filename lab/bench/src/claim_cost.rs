@@ -5,7 +5,7 @@ use std::ffi::c_void;
 
 use cust::memory::{CopyDestination, DeviceBuffer};
 use profiler_bench_kernels::MOMENTS;
-use profiler_host::{LaneBuffers, Profiler, Session, Slots};
+use profiler_host::{Profiler, Session, Slots};
 
 use crate::Error;
 use crate::gpu::{Blocks, Gpu};
@@ -376,7 +376,7 @@ impl<'g> Claims<'g> {
     fn new(gpu: &'g Gpu, blocks: Blocks) -> Result<Self, Error> {
         let profiler = Profiler::builder()
             .records_per_warp(1)
-            .lane_buffers(LaneBuffers::Never)
+            .lane_buffers(false)
             .slots(Slots::Claimed)
             .max_warps(capacity(blocks.warps_of_grid() as u32, gpu.sm_count))
             .build()?;

@@ -1,6 +1,6 @@
 use profiler_device::__private::claim_slot_for_warp;
 use profiler_device::hardware;
-use profiler_host::{Backend, BackendChoice, LaneBuffers, Profiler, Slots, launch};
+use profiler_host::{Backend, BackendChoice, Profiler, Slots, launch};
 
 use super::{
     Counters, LAUNCHES, LAUNCHES_OF_SHARDS, MOMENTS, Measured, RATE_CYCLES, Reading, Samples, Wait,
@@ -208,7 +208,7 @@ unsafe fn claim(slots: *mut u64) {
 fn the_emulator_claims_a_slot_for_each_warp_that_all_its_lanes_know() {
     let backend = Backend::choose(BackendChoice::Emulator, None).expect("the emulator");
     let profiler = Profiler::builder()
-        .lane_buffers(LaneBuffers::Never)
+        .lane_buffers(false)
         .slots(Slots::Claimed)
         .max_warps(12)
         .build()

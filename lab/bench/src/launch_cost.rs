@@ -11,7 +11,7 @@ use std::time::Instant;
 use cust::function::Function;
 use cust::memory::DeviceBuffer;
 use profiler_bench_kernels::WARP;
-use profiler_host::{LaneBuffers, Profiler, Session};
+use profiler_host::{Profiler, Session};
 use serde::{Deserialize, Serialize};
 
 use crate::gpu::{Blocks, Gpu, microseconds};
@@ -245,7 +245,7 @@ fn compared(mut points: Vec<LaunchPoint>) -> Vec<LaunchPoint> {
 fn profiler(blocks: Blocks, launches: u32) -> Result<Profiler, profiler_host::Error> {
     Profiler::builder()
         .records_per_warp(WORDS / 2)
-        .lane_buffers(LaneBuffers::Never)
+        .lane_buffers(false)
         .for_grid(blocks.count, blocks.threads(), launches)
         .build()
 }

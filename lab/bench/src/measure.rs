@@ -2,7 +2,7 @@
 
 use profiler_bench_kernels::{RECORDED, REGIONS};
 use profiler_host::trace::decode;
-use profiler_host::{LaneBuffers, Profiler, Session};
+use profiler_host::{Profiler, Session};
 use profiler_wire::header::{self, ExitHeader};
 use profiler_wire::record::UNIT_BYTES;
 
@@ -240,7 +240,7 @@ fn session<'g>(
     let Writes::Session(plan) = scheme.writes else { return Ok(None) };
     let words = plan.words.unwrap_or(iterations * REGIONS * plan.words_of_body());
     let mut builder = Profiler::builder().lane_buffers(plan.lane_buffers());
-    if plan.lane_buffers() != LaneBuffers::Never {
+    if plan.lane_buffers() {
         builder = builder.records_per_lane(words / 2);
     }
     let profiler = builder

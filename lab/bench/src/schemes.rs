@@ -4,7 +4,7 @@ mod combinations;
 
 pub use combinations::combinations;
 
-use profiler_host::{Keep, LaneBuffers};
+use profiler_host::Keep;
 
 use crate::Error;
 
@@ -163,13 +163,10 @@ impl Plan {
         }
     }
 
-    /// Which lanes need buffers.
+    /// Whether lanes other than lane 0 need buffers.
     #[must_use]
-    pub fn lane_buffers(&self) -> LaneBuffers {
-        match self.recorders {
-            Recorders::Thread => LaneBuffers::Always,
-            _ => LaneBuffers::Never,
-        }
+    pub fn lane_buffers(&self) -> bool {
+        matches!(self.recorders, Recorders::Thread)
     }
 }
 

@@ -2,7 +2,7 @@
 
 use profiler_build::Kernels;
 
-use super::{Outcome, assemble, build, device_crate, sibling};
+use super::{Outcome, assemble, build, device_crate, sibling, target};
 
 pub(super) fn a_target_that_is_none() -> Outcome {
     let root = tempfile::tempdir()?;
@@ -52,8 +52,7 @@ fn kernel_dependency() -> String {
 pub(super) fn alloc_where_it_is_asked_for() -> Outcome {
     let root = tempfile::tempdir()?;
     let folder = device_crate(root.path(), "of-alloc", &kernel_dependency(), OF_ALLOC);
-    let kernels =
-        Kernels::new(&folder).out_dir(folder.join("out")).target_dir(env!("CARGO_TARGET_TMPDIR"));
+    let kernels = Kernels::new(&folder).out_dir(folder.join("out")).target_dir(target());
     // Also after a build with it, which leaves a compiled `alloc` in the target folder.
     for _ in 0..2 {
         let said = kernels.build().expect_err("there is no `alloc`").to_string();

@@ -248,7 +248,10 @@ fn ranges_are_asked_for_and_named_as_ranges() {
     // Where nothing is left there is nothing to show, which a script must see.
     for (words, said) in [
         ("--name stroe --name half", "error: no region is called stroe or half: there is epilogue"),
-        ("--kernel gem", "error: no kernel is called gem\n"),
+        (
+            "--kernel gem",
+            "error: no kernel is called gem\n  help: choose others by --kernel and --launch; there is gemm;",
+        ),
     ] {
         for format in ["csv", "json", "table"] {
             let ran = folder.run(&format!("stats gemm.capture {words} --format {format} --quiet"));

@@ -13,7 +13,7 @@ use crate::host_spans::HostLog;
 use crate::launch::{Kernel, Shape};
 use crate::layout::Layout;
 use crate::live::{LiveArrays, WatchedHost, WatchedModule};
-use crate::options::{LaneBuffers, Options, Slots};
+use crate::options::{Options, Slots};
 
 /// Runs kernels and records what they emit.
 #[derive(Debug)]
@@ -35,7 +35,7 @@ fn has_begun(error: &Error) -> bool {
 
 impl<'b> EmulatorSession<'b> {
     pub(crate) fn new(device: &'b EmulatedDevice, options: &Options) -> Result<Self, Error> {
-        let lanes = options.lane_buffers != LaneBuffers::Never;
+        let lanes = options.lane_buffers != Some(false);
         let claimed = options.slots == Slots::Claimed;
         let layout = Layout::new(options, lanes, claimed, device.emulator.sm_count())?;
         let memory = Arc::new(HostMemory::zeroed(layout.bytes_to_allocate(), || layout.help())?);

@@ -15,7 +15,7 @@ use crate::arrays::Arrays;
 use crate::error::Error;
 use crate::layout::Layout;
 use crate::live::{LiveArrays, WatchedModule};
-use crate::options::{LaneBuffers, Options};
+use crate::options::Options;
 
 /// How many kernels an error names.
 const NAMED_KERNELS: usize = 8;
@@ -127,11 +127,7 @@ impl<'m> ModuleAttachment<'m> {
         // Kernels that still run must see the descriptor as it was when they were launched.
         driver::synchronize_context()?;
         require_empty(symbol)?;
-        let lanes = match options.lane_buffers {
-            LaneBuffers::Always => true,
-            LaneBuffers::Never => false,
-            LaneBuffers::WhereNeeded => sites.needs_lanes(),
-        };
+        let lanes = options.lane_buffers.unwrap_or_else(|| sites.needs_lanes());
         let claimed = options.claims(announced, device.sm_count);
         let layout = Layout::new(options, lanes, claimed, device.sm_count)?;
         let memory = RecordMemory::new(in_host, layout.bytes_to_allocate(), || layout.help())?;

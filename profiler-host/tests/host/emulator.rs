@@ -8,8 +8,8 @@ use profiler_device::__private::{BufferChoice, Config, Recorder, SiteId, State};
 use profiler_emulator::{Emulator, LaunchConfig};
 use profiler_host::trace::HostSpanKind;
 use profiler_host::{
-    Backend, BackendChoice, Error, HostRecorder, Keep, LaneBuffers, Profiler, Session, Slots,
-    Trace, launch, set_export, write_trace,
+    Backend, BackendChoice, Error, HostRecorder, Keep, Profiler, Session, Slots, Trace, launch,
+    set_export, write_trace,
 };
 use profiler_wire::Strategy;
 use profiler_wire::header::Clock;
@@ -207,7 +207,7 @@ fn capacity_is_inferred_from_a_first_run() {
 #[test]
 fn lanes_without_buffers_are_counted() {
     let backend = emulator();
-    let profiler = Profiler::builder().lane_buffers(LaneBuffers::Never).build().expect("options");
+    let profiler = Profiler::builder().lane_buffers(false).build().expect("options");
     let mut session = backend.session(&profiler).expect("a session");
     // SAFETY: the kernel touches no memory but the session's.
     unsafe { launch!(session, kernels::every_thread<<<1, 40>>>(3)) }.expect("the kernel runs");

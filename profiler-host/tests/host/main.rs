@@ -4,5 +4,4 @@ mod beyond;
 mod emulator;
 mod lanes;
 mod no_driver;
-mod ui;
 mod watched_emulator;

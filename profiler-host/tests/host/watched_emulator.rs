@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use profiler_device::hardware::lane_id;
 use profiler_device::{profile_mark, profile_region, profiled, region_end, region_start};
 use profiler_host::trace::DiagnosticKind as Kind;
-use profiler_host::{Backend, BackendChoice, Keep, LaneBuffers, Profiler, Trace, launch};
+use profiler_host::{Backend, BackendChoice, Keep, Profiler, Trace, launch};
 
 /// Looks that the kernel waits for.
 const LOOKS: u32 = 40;
@@ -74,7 +74,7 @@ fn lanes_are_looked_at_while_they_run() {
     for (keep, records) in [(Keep::First, 1 << 9), (Keep::Last, 8)] {
         let profiler =
             Profiler::builder().keep(keep).records_per_warp(records).records_per_lane(records);
-        let profiler = profiler.lane_buffers(LaneBuffers::Always).max_warps(1).build();
+        let profiler = profiler.lane_buffers(true).max_warps(1).build();
         let mut session = backend.session(&profiler.expect("the options")).expect("a session");
         let watch = session.watch().expect("a view");
         let looks = AtomicU32::new(0);

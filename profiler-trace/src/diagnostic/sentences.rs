@@ -39,7 +39,7 @@ const fn texts(kind: DiagnosticKind) -> (&'static str, &'static str) {
             "{count} record[ was|s were] lost because [its warp had no slot, or its lane|their warps had no \
              slot, or their lanes] no buffer",
             "If warps found no slot, build the profiler with more (.max_warps). Otherwise give all lanes \
-             buffers (.lane_buffers(LaneBuffers::Always)), or record by warp",
+             buffers (.lane_buffers(true)), or record by warp",
         ),
         Kind::ValuesLost => (
             "{count} value[ or clock reading|s or clock readings] did not fit the buffer",

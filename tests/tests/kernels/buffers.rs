@@ -12,9 +12,7 @@ use cust::memory::CopyDestination;
 use cust::module::Module;
 use cust::stream::{Stream, StreamFlags};
 use profiler_emulator::LaunchConfig;
-use profiler_host::{
-    Backend, BackendChoice, Error, Keep, LaneBuffers, Profiler, Session, Slots, launch,
-};
+use profiler_host::{Backend, BackendChoice, Error, Keep, Profiler, Session, Slots, launch};
 use profiler_wire::descriptor::{BYTES, Descriptor, FLAG_LANES, LANE_STEP, Lost};
 use profiler_wire::header::{self, ExitHeader, SlotHeader, unpack_counts};
 use profiler_wire::record::UNIT_BYTES;
@@ -345,7 +343,7 @@ fn recorded_and_lost_are_all(choice: BackendChoice) {
     for kernel in &KERNELS {
         for keep in [Keep::First, Keep::Last] {
             for slots in [Slots::Linear, Slots::Claimed] {
-                for lane_buffers in [LaneBuffers::Always, LaneBuffers::Never] {
+                for lane_buffers in [true, false] {
                     let options = Profiler::builder()
                         .records_per_warp(10)
                         .max_warps(SLOTS)

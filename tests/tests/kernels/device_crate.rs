@@ -80,7 +80,7 @@ fn its_ptx_is_as_the_page_says() {
         .alloc(true)
         .profile_enabled(false)
         .out_dir(project.join("out"))
-        .target_dir(workspace().join("target/walkthrough"))
+        .target_dir(workspace().join("target"))
         .build()
         .unwrap_or_else(|error| panic!("{error}"));
     let text = fs::read_to_string(ptx.path).expect("the PTX");

@@ -6,7 +6,7 @@ use crate::support::with_lane_buffers;
 use profiler_device::{
     Wait, hardware, profile_mark, profile_region, profiled, region_end, region_start,
 };
-use profiler_host::{Backend, BackendChoice, Keep, LaneBuffers, Profiler, Slots, Trace, launch};
+use profiler_host::{Backend, BackendChoice, Keep, Profiler, Slots, Trace, launch};
 
 /// Lanes leave one after the other, lane 0 first; until then, all sorts of records. Adds up in
 /// `emitted` what each thread emitted.
@@ -65,7 +65,7 @@ fn nothing_is_lost_uncounted_where_lanes_leave_early() {
     let selected_warps = 0b1011;
     for keep in [Keep::First, Keep::Last] {
         for slots in [Slots::Linear, Slots::Claimed] {
-            for lane_buffers in [LaneBuffers::Always, LaneBuffers::Never] {
+            for lane_buffers in [true, false] {
                 // Buffers that end between a region and its value, and ones that keep nothing; slots
                 // for all warps and for a few.
                 for records in [0, 5, 512] {
@@ -162,11 +162,8 @@ unsafe extern "ptx-kernel" fn lane_0_is_late() {
 
 #[test]
 fn a_claimed_slot_reaches_all_lanes() {
-    let profiler = Profiler::builder()
-        .slots(Slots::Claimed)
-        .lane_buffers(LaneBuffers::Always)
-        .build()
-        .expect("the options");
+    let profiler =
+        Profiler::builder().slots(Slots::Claimed).lane_buffers(true).build().expect("the options");
     let backend = Backend::choose(BackendChoice::Emulator, None).expect("the emulator");
     let mut session = backend.session(&profiler).expect("a session");
     // SAFETY: the kernel touches no memory.

@@ -130,6 +130,37 @@ fn a_new_project_from_the_tutorial_alone() {
     for name in ["load", "reduce"] {
         assert_eq!(regions(&after, name), regions(&last, name), "{name}");
     }
+    launches_that_cannot_be_say_why(&tour);
+}
+
+/// Of a program that launches such a kernel: in this project all that it needs is compiled already.
+fn launches_that_cannot_be_say_why(project: &Path) {
+    let numbered =
+        |what: &str| (0..33).map(|n| what.replace('#', &n.to_string())).collect::<String>();
+    for (kernel, launch, said) in [
+        (
+            "scale<T>(_: *mut T) {}".to_owned(),
+            "scale::<f32><<<1, 1>>>(std::ptr::null_mut())".to_owned(),
+            "a generic kernel has no entry in the PTX that a launch could name: make the work a \
+             generic device function",
+        ),
+        (
+            format!("many({}) {{}}", numbered("_p#: u32,")),
+            format!("many<<<1, 1>>>({})", numbered("#,")),
+            "`launch!` takes kernels of at most 32 parameters: give some of them as one, a \
+             `#[repr(C)]` structure",
+        ),
+    ] {
+        let source = format!(
+            "use profiler_host::{{Backend, BackendChoice, launch}};\nunsafe fn {kernel}\n\
+             fn main() {{\n    let backend = Backend::choose(BackendChoice::Emulator, None).unwrap();\n    \
+             unsafe {{ launch!(backend, {launch}) }}.unwrap();\n}}\n"
+        );
+        fs::write(project.join("src/main.rs"), source).expect("the program");
+        let output = cargo(project).arg("build").output().expect("cargo runs");
+        let stderr = String::from_utf8_lossy(&output.stderr);
+        assert!(!output.status.success() && stderr.contains(said), "{stderr}");
+    }
 }
 
 #[test]

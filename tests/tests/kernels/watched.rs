@@ -9,8 +9,7 @@ use profiler_host::trace::{
     Buffer, DiagnosticKind as Kind, Export, ExportOptions, StackGroup, Warp,
 };
 use profiler_host::{
-    Backend, BackendChoice, Error, Keep, LaneBuffers, Profiler, ProfilerBuilder, Session, Slots,
-    Trace, launch,
+    Backend, BackendChoice, Error, Keep, Profiler, ProfilerBuilder, Session, Slots, Trace, launch,
 };
 use test_kernels::watched as kernels;
 
@@ -66,9 +65,9 @@ fn what_is_kept_and_what_is_lost_are_all(choice: BackendChoice) {
         let step = if lanes > 1 { 4 } else { 1 };
         for units in (0..=enough + 1).step_by(step).chain([enough]) {
             for (keep, slots, buffers) in [
-                (Keep::First, Slots::Linear, LaneBuffers::Always),
-                (Keep::Last, Slots::Claimed, LaneBuffers::Always),
-                (Keep::Last, Slots::Linear, LaneBuffers::Never),
+                (Keep::First, Slots::Linear, true),
+                (Keep::Last, Slots::Claimed, true),
+                (Keep::Last, Slots::Linear, false),
             ] {
                 let options = builder().records_per_warp(units).keep(keep).slots(slots);
                 let options = with_lane_buffers(options, buffers, units);
@@ -79,7 +78,7 @@ fn what_is_kept_and_what_is_lost_are_all(choice: BackendChoice) {
                 let emitted = BLOCKS * WARPS * lanes * ROUNDS * kernels::RECORDS_OF_A_ROUND;
                 assert_eq!(trace.recorded() + trace.lost(), u64::from(emitted), "{what}");
                 assert_eq!(trace.warps.len() as u32, BLOCKS * WARPS, "{what}");
-                if units >= enough && buffers == LaneBuffers::Always {
+                if units >= enough && buffers {
                     assert_eq!(trace.lost(), 0, "{what}");
                     assert!(!is_open(&trace), "{what}");
                 }

@@ -6,7 +6,7 @@ pub(crate) mod modules;
 pub(crate) mod watching;
 
 use profiler_emulator::{Emulator, LaunchConfig, Stop};
-use profiler_host::{Backend, BackendChoice, LaneBuffers, ProfilerBuilder};
+use profiler_host::{Backend, BackendChoice, ProfilerBuilder};
 
 /// Makes two tests of each function `fn(BackendChoice)`: on the emulator and, with `--ignored`, on a GPU.
 macro_rules! on_both_back_ends {
@@ -94,9 +94,9 @@ pub(crate) fn never_stopping(choice: BackendChoice, ptx: Option<&'static str>) -
 /// size.
 pub(crate) fn with_lane_buffers(
     builder: ProfilerBuilder,
-    buffers: LaneBuffers,
+    buffers: bool,
     records: u32,
 ) -> ProfilerBuilder {
     let builder = builder.lane_buffers(buffers);
-    if buffers == LaneBuffers::Never { builder } else { builder.records_per_lane(records) }
+    if buffers { builder.records_per_lane(records) } else { builder }
 }
