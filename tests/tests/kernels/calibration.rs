@@ -39,16 +39,16 @@ fn the_kernel_stores_as_those_do_whose_records_it_measures() {
 ptx_test! {
     /// Compared where the compiler at hand is the one that made them, which the first line names.
     fn what_is_carried_is_made_of_the_sources() {
-        let target = Path::new(env!("CARGO_TARGET_TMPDIR"));
         let repository = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+        let target = repository.join("target");
         let first_line = ptx::first_line().expect("a compiler");
         for module in ptx::MODULES {
             let carried = carried(module.name);
             if carried.lines().next() != Some(&first_line) {
                 continue;
             }
-            let out = target.join("calibration");
-            let made = module.compile(&repository, &out, target).expect("it compiles");
+            let out = target.join("tmp/calibration");
+            let made = module.compile(&repository, &out, &target).expect("it compiles");
             let differs = made.lines().zip(carried.lines()).position(|(made, carried)| made != carried);
             assert!(
                 made == carried,
