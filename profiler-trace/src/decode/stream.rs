@@ -3,11 +3,11 @@
 use std::num::NonZeroUsize;
 use std::sync::OnceLock;
 
-use super::launches::{self, Arranged};
+use super::launches;
 use super::regions::RegionTicks;
 use super::{
-    Scratch, SiteKinds, Slot, SlotSource, blank_warp, describe, entry_and_exit, fit_clocks,
-    note_lost, note_nothing_selected, read_slots, threads, to_ns,
+    Scratch, SiteKinds, Slot, SlotSource, describe, entry_and_exit, fit_clocks, note_lost,
+    note_nothing_selected, read_slots, threads, to_ns,
 };
 use crate::capture::{Capture, CaptureEnd, ModuleCapture};
 use crate::clock::{ClockMap, ToNs};
@@ -140,7 +140,7 @@ impl<'c> Decoder<'c> {
                 (entry.ns, exit.map(|exit| exit.ns))
             })
             .collect();
-        let Arranged { launches, order } = launches::arrange(&slots, &times);
+        let (launches, order) = launches::arrange(&slots, &times);
         let mut launch_of = vec![0; slots.len()];
         for (number, launch) in launches.iter().enumerate() {
             for &slot in &order[launch.warps.clone()] {
@@ -206,7 +206,7 @@ impl<'c> Decoder<'c> {
     /// ```
     #[must_use]
     pub fn only(mut self, takes: impl Fn(&Warp) -> bool) -> Self {
-        let mut warp = blank_warp();
+        let mut warp = Warp::default();
         let is_shown = |slot: &usize| {
             warp.launch = self.launch_of[*slot];
             describe(&self.slots[*slot], &self.clocks, &mut warp);
@@ -259,7 +259,7 @@ impl<'c> Decoder<'c> {
 
     /// Visits the warps in the order of [`Trace::warps`], on this thread.
     pub fn each_warp(&self, mut visit: impl FnMut(&WarpRecords<'_>)) {
-        let mut memory = Memory::new();
+        let mut memory = Memory::default();
         Progress::expect("warps visited", self.shown.len());
         for &slot in Progress::each(&self.shown) {
             visit(&self.slot(slot, &mut memory, &mut Diagnostics::default()));
@@ -342,7 +342,7 @@ impl<'c> Decoder<'c> {
         outline.warps.clear();
         let mut odd = Diagnostics::default();
         for (warps, of_warps) in
-            threads::in_ranges(self.threads, self.shown.len(), Memory::new, work)
+            threads::in_ranges(self.threads, self.shown.len(), Memory::default, work)
         {
             outline.warps.extend(warps);
             odd.extend(&of_warps);
@@ -404,7 +404,7 @@ impl<'c> Decoder<'c> {
             (kept, diagnostics, regions, recorded)
         };
         Progress::expect("warps decoded", self.shown.len());
-        let done = threads::in_ranges(self.threads, self.slots.len(), Memory::new, work);
+        let done = threads::in_ranges(self.threads, self.slots.len(), Memory::default, work);
         let mut regions = RegionCounts::default();
         let mut trace = self.head.clone();
         let mut kept: Vec<Option<Kept>> = Vec::with_capacity(self.slots.len());
@@ -515,14 +515,8 @@ impl WarpRecords<'_> {
 }
 
 /// Memory that a thread uses again for each warp.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct Memory {
     scratch: Scratch,
     warp: Warp,
-}
-
-impl Memory {
-    pub(crate) fn new() -> Self {
-        Self { scratch: Scratch::default(), warp: blank_warp() }
-    }
 }
