@@ -10,7 +10,7 @@ use super::options::{DiffError, DiffOptions};
 use crate::diagnostic::{DiagnosticKind, Severity};
 use crate::model::Trace;
 use crate::source::WarpSource;
-use crate::stats::collect::{self, InTrace, Seen, Walk};
+use crate::stats::collect::Walk;
 
 /// One side of a comparison, made of traces that need not all be in memory at once.
 ///
@@ -200,23 +200,20 @@ impl DiffSide {
         let query = self.options.query.clone();
         let mut walk = Walk::new(source, &query);
         let mut rows: Vec<Option<(bool, Durations)>> = Vec::new();
-        walk.seen(|_, row, InTrace { warp, index }, seen| {
-            if !query.takes_begin(collect::begin(warp, &seen)) {
+        walk.seen(|_, row, seen| {
+            if !query.takes_begin(seen.start().ns) {
                 return;
             }
-            let in_cycles = warp.clock == Clock::Cycles;
+            let in_cycles = seen.warp.clock == Clock::Cycles;
             let row = row as usize;
             if rows.len() <= row {
                 rows.resize(row + 1, None);
             }
-            let is_kernel = matches!(seen, Seen::Kernel);
-            let (_, durations) =
-                rows[row].get_or_insert_with(|| (is_kernel, Durations::new(in_cycles)));
+            let new = || (seen.region.is_none(), Durations::new(in_cycles));
+            let (_, durations) = rows[row].get_or_insert_with(new);
             durations.is_mixed |= durations.in_cycles != in_cycles;
-            let duration =
-                if in_cycles { collect::cycles(warp, &seen) } else { collect::ns(warp, &seen) };
-            match duration {
-                Some(duration) => durations.push(places[index], duration),
+            match if in_cycles { seen.cycles() } else { seen.ns() } {
+                Some(duration) => durations.push(places[seen.index], duration),
                 None => durations.open += 1,
             }
         });
