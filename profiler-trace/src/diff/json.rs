@@ -68,7 +68,7 @@ fn row(row: &DiffRow) -> Value {
     };
     json!({
         "subject": subject,
-        "kernel": row.kernel(),
+        "kernel": row.subject.kernel(),
         "path": path,
         "unit": if row.in_cycles { "cycles" } else { "ns" },
         "a": row.a.as_ref().map(figures),

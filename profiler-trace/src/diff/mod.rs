@@ -187,16 +187,6 @@ struct DiffRow {
 }
 
 impl DiffRow {
-    /// Its name: `gemm (launches)`, `gemm`, `gemm › tile › load`.
-    fn name(&self) -> String {
-        self.subject.to_string()
-    }
-
-    /// The kernel's name.
-    fn kernel(&self) -> &str {
-        self.subject.kernel()
-    }
-
     /// The units that were compared, in plural (`launches`), if there was a test.
     fn units(&self) -> Option<&'static str> {
         self.units.map(Unit::plural)
