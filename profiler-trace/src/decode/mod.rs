@@ -283,28 +283,6 @@ struct SlotSource<'c> {
     clocks: &'c ClockMap,
 }
 
-/// A warp of which nothing is known yet.
-fn blank_warp() -> Warp {
-    Warp {
-        launch: 0,
-        slot: 0,
-        block: [0; 3],
-        warp: 0,
-        sm: 0,
-        cluster_rank: None,
-        strategy: Strategy::Warp,
-        track: None,
-        clock: Clock::Cycles,
-        entry: Time { ticks: 0, ns: 0.0 },
-        exit: None,
-        regions: Vec::new(),
-        marks: Vec::new(),
-        anchors: Vec::new(),
-        recorded: 0,
-        lost: 0,
-    }
-}
-
 /// Fills in the identity and the times of a slot's warp from its header.
 fn describe(slot: &Slot, clocks: &ClockMap, warp: &mut Warp) {
     let header = &slot.header;
