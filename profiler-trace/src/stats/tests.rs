@@ -7,7 +7,7 @@ use profiler_wire::{SiteKind, Strategy};
 use super::StatsQuery;
 use super::critical_path::PathPart;
 use crate::model::{SiteIndex, Trace};
-use crate::support::{edge, gpu, launch, mark, region, site, warp, whole};
+use crate::support::{gpu, hand_over, launch, mark, region, site, warp, whole};
 
 /// A producer and a consumer in block 0, and block 4, which follows them on SM 0.
 fn pipeline() -> Trace {
@@ -25,13 +25,9 @@ fn pipeline() -> Trace {
     region(&mut trace, consumer, wait, 0, 50.0, 310.0);
     region(&mut trace, consumer, compute, 0, 320.0, 880.0);
     region(&mut trace, next, tail, 0, 960.0, 990.0);
-    let given = mark(&mut trace, producer, signal, 300.0, 1);
-    let taken = mark(&mut trace, consumer, waited, 312.0, 1);
-    edge(&mut trace, given, taken);
+    hand_over(&mut trace, (producer, signal, 300.0), (consumer, waited, 312.0), 1);
     // Its signal came while the consumer worked: it was not blocked.
-    let given = mark(&mut trace, producer, signal, 500.0, 2);
-    let taken = mark(&mut trace, consumer, waited, 884.0, 2);
-    edge(&mut trace, given, taken);
+    hand_over(&mut trace, (producer, signal, 500.0), (consumer, waited, 884.0), 2);
     trace
 }
 
@@ -91,9 +87,7 @@ fn where_waiting_began() {
     let to = warp(&mut trace, [0, 0, 0], 1, 2000.0, 2400.0);
     region(&mut trace, to, sync, 0, 2200.0, 2290.0);
     for (given, taken) in [(2100.0, 2110.0), (2250.0, 2260.0)] {
-        let (given, taken) =
-            (mark(&mut trace, from, signal, given, 3), mark(&mut trace, to, waited, taken, 3));
-        edge(&mut trace, given, taken);
+        hand_over(&mut trace, (from, signal, given), (to, waited, taken), 3);
     }
     mark(&mut trace, to, waited, 2280.0, 9);
     let waits = trace.released_waits(1);
@@ -130,9 +124,7 @@ fn where_waiting_began_by_a_coarse_clock() {
     region(&mut trace, to, wait, 0, 672.0, 800.0);
     region(&mut trace, to, sync, 1, 704.0, 800.0);
     for (given, taken) in [(288.0, 320.0), (64.0, 320.0), (448.0, 480.0), (736.0, 832.0)] {
-        let given = mark(&mut trace, from, signal, given, 1);
-        let taken = mark(&mut trace, to, waited, taken, 1);
-        edge(&mut trace, given, taken);
+        hand_over(&mut trace, (from, signal, given), (to, waited, taken), 1);
     }
     let waits = trace.released_waits(0);
     let seen: Vec<_> =
@@ -160,9 +152,8 @@ fn a_path_is_whole_whatever_the_marks_say() {
     // Each warp waits for each other at many moments, also in circles and backwards in time.
     for (number, given) in moments.iter().enumerate() {
         for (other, taken) in moments.iter().enumerate() {
-            let from = mark(&mut trace, (number + other) % 3, signal, *given, 7);
-            let to = mark(&mut trace, (number * 2 + other + 1) % 3, waited, *taken, 7);
-            edge(&mut trace, from, to);
+            let from = ((number + other) % 3, signal, *given);
+            hand_over(&mut trace, from, ((number * 2 + other + 1) % 3, waited, *taken), 7);
         }
     }
     let path = trace.critical_path(0).expect("a launch");

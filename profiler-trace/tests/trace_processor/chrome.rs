@@ -7,7 +7,7 @@ use profiler_wire::SiteKind;
 use serde_json::json;
 
 use crate::numbers::{agrees, made_up};
-use crate::support::{edge, gpu, last, launch, mark, region, site, warp};
+use crate::support::{edge, gpu, last, launch, lone_warp, mark, region, site, warp};
 use crate::{Context, Format, Test, with_diagnostics};
 
 pub(crate) const TESTS: &[(&str, Test)] = &[
@@ -53,11 +53,8 @@ fn times_names_and_arguments(context: &Context) -> Result<(), Failed> {
 }
 
 fn crossing_regions_have_rows(context: &Context) -> Result<(), Failed> {
-    let mut trace = gpu();
-    let kernel = site(&mut trace, SiteKind::Kernel, "gemm");
+    let (mut trace, warp) = lone_warp("gemm", 1000.0);
     let load = site(&mut trace, SiteKind::Region, "load");
-    launch(&mut trace, kernel, [1, 1, 1], 0.0, 1000.0);
-    let warp = warp(&mut trace, [0, 0, 0], 0, 0.0, 1000.0);
     region(&mut trace, warp, load, 0, 200.0, 400.0);
     region(&mut trace, warp, load, 0, 300.0, 500.0);
     region(&mut trace, warp, load, 0, 600.0, 0.0);

@@ -4,7 +4,7 @@ use libtest_mimic::Failed;
 use profiler_trace::{ExportOptions, Trace, Value};
 use profiler_wire::{SiteKind, Strategy};
 
-use crate::support::{edge, gpu, last, launch, mark, region, site, warp};
+use crate::support::{edge, gpu, hand_over, last, launch, lone_warp, mark, region, site, warp};
 use crate::{Context, Format, Test, with_diagnostics};
 
 pub(crate) const TESTS: &[(&str, Test)] = &[
@@ -164,13 +164,9 @@ fn arrows_join_signals_and_waits(context: &Context) -> Result<(), Failed> {
     // The consumer stands before the producer, in the file too.
     let consumer = warp(&mut trace, [0, 0, 0], 0, 0.0, 1000.0);
     let producer = warp(&mut trace, [0, 0, 0], 1, 0.0, 1000.0);
-    let from = mark(&mut trace, producer, full, 100.0, 1);
-    let to = mark(&mut trace, consumer, wait, 150.0, 1);
-    edge(&mut trace, from, to);
+    hand_over(&mut trace, (producer, full, 100.0), (consumer, wait, 150.0), 1);
     // At the same nanosecond.
-    let from = mark(&mut trace, producer, full, 300.0, 2);
-    let to = mark(&mut trace, consumer, wait, 300.0, 2);
-    edge(&mut trace, from, to);
+    hand_over(&mut trace, (producer, full, 300.0), (consumer, wait, 300.0), 2);
     // One signal that releases two waits, one of them in its own warp.
     let from = mark(&mut trace, producer, full, 400.0, 3);
     for (warp, at) in [(consumer, 450.0), (producer, 460.0)] {
@@ -490,10 +486,7 @@ fn weird_names(context: &Context) -> Result<(), Failed> {
         "<b>%s</b> \\",
         long.as_str(),
     ];
-    let mut trace = gpu();
-    let kernel = site(&mut trace, SiteKind::Kernel, "kernel \"k\"\n🚀");
-    launch(&mut trace, kernel, [1, 1, 1], 0.0, 1000.0);
-    let warp = warp(&mut trace, [0, 0, 0], 0, 0.0, 1000.0);
+    let (mut trace, warp) = lone_warp("kernel \"k\"\n🚀", 1000.0);
     for (at, name) in names.iter().enumerate() {
         let region_site = site(&mut trace, SiteKind::Region, name);
         let start = 10.0 * (at + 1) as f64;
