@@ -4,9 +4,10 @@ use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 
 use profiler_wire::header::Clock;
+use serde::Serialize;
 
-use super::Subject;
 use super::options::{DiffError, DiffOptions};
+use super::{Part, Subject};
 use crate::diagnostic::{DiagnosticKind, Severity};
 use crate::model::Trace;
 use crate::source::WarpSource;
@@ -28,8 +29,8 @@ pub struct DiffSide {
     blocks: u32,
 }
 
-/// The contents of a side.
-#[derive(Clone, Debug, Default, PartialEq)]
+/// The contents of a side. Their names are those in JSON.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub(super) struct SideFacts {
     /// Traces, each of one capture.
     pub(super) captures: u64,
@@ -190,7 +191,7 @@ impl DiffSide {
                 } else {
                     durations.push(first, launch.end_ns - launch.start_ns);
                 }
-                self.append(Subject::Launch { kernel }, durations);
+                self.append(Subject { kernel, part: Part::Launches }, durations);
             }
         }
         places
@@ -220,13 +221,9 @@ impl DiffSide {
         for (row, of_row) in rows.into_iter().enumerate() {
             let Some((is_kernel, durations)) = of_row else { continue };
             let (kernel, mut path, name) = walk.names(row as u32);
-            let subject = if is_kernel {
-                Subject::Kernel { kernel }
-            } else {
-                path.push(name);
-                Subject::Region { kernel, path }
-            };
-            self.append(subject, durations);
+            path.push(name);
+            let part = if is_kernel { Part::Warps } else { Part::Region(path) };
+            self.append(Subject { kernel, part }, durations);
         }
     }
 

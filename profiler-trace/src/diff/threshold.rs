@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use super::{Diff, DiffRow, ENOUGH_UNITS, Figures, Subject, Unit, Verdict};
+use super::{Diff, DiffRow, ENOUGH_UNITS, Figures, Part, Unit, Verdict};
 use crate::display::printable;
 use crate::units::digits;
 
@@ -148,7 +148,7 @@ impl Diff {
 /// and then, so they count if none ended; launches count if any did not end.
 fn never_ended(row: &DiffRow) -> Option<&'static str> {
     let (a, b) = (row.a?, row.b?);
-    let is_launch = matches!(row.subject, Subject::Launch { .. });
+    let is_launch = row.subject.part == Part::Launches;
     let on = |one: Figures, other: Figures| {
         one.count == 0 && other.count > 0 || is_launch && one.open > 0 && other.open == 0
     };
