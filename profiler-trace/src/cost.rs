@@ -71,17 +71,15 @@ impl Trace {
             return;
         }
         let mut warps = std::mem::take(&mut self.warps);
-        let mut odd = Diagnostics::default();
-        let cost = Subtraction::of(self);
-        if let Some(cost) = &cost {
+        let odd = Subtraction::of(self).map(|cost| {
+            let mut odd = Diagnostics::default();
             warps.iter_mut().for_each(|warp| cost.subtract(warp, &mut odd));
-        }
-        let is_known = cost.is_some();
+            odd
+        });
         self.warps = warps;
-        if is_known {
-            self.end_subtraction(odd);
-        } else {
-            self.diagnostics.note(DiagnosticKind::CostUnknown, None);
+        match odd {
+            Some(odd) => self.end_subtraction(odd),
+            None => self.diagnostics.note(DiagnosticKind::CostUnknown, None),
         }
     }
 

@@ -63,14 +63,18 @@ struct Slot {
 }
 
 impl Slot {
-    /// The warp's entry and exit by its record clock, as they bound the times of a lane.
-    fn bounds(&self, lane: usize) -> Bounds {
-        let of_clock = |clock: u64, globaltimer: u64| match self.header.record_clock {
+    /// Of readings of both clocks, that of the record clock.
+    fn of_clock(&self, clock: u64, globaltimer: u64) -> u64 {
+        match self.header.record_clock {
             Clock::Cycles => clock,
             Clock::GlobalTimer => globaltimer,
-        };
-        let entry = of_clock(self.header.clock, self.header.globaltimer);
-        let exit = self.exit.map(|exit| of_clock(exit.clock, exit.globaltimer).max(entry));
+        }
+    }
+
+    /// The warp's entry and exit by its record clock, as they bound the times of a lane.
+    fn bounds(&self, lane: usize) -> Bounds {
+        let entry = self.of_clock(self.header.clock, self.header.globaltimer);
+        let exit = self.exit.map(|exit| self.of_clock(exit.clock, exit.globaltimer).max(entry));
         Bounds { entry, exit, leader: lane == 0 }
     }
 
@@ -316,11 +320,7 @@ impl SlotSource<'_> {
         if exit.is_none() {
             diagnostics.note(Kind::WarpNeverLeft, Some(place));
         }
-        let left_before = |exit: ExitHeader| match header.record_clock {
-            Clock::Cycles => exit.clock < entry,
-            Clock::GlobalTimer => exit.globaltimer < entry,
-        };
-        if slot.exit.is_some_and(left_before) {
+        if slot.exit.is_some_and(|exit| slot.of_clock(exit.clock, exit.globaltimer) < entry) {
             diagnostics.note(Kind::TimeNotMonotonic, Some(place));
         }
         if strategy_of(header).is_none() {
