@@ -12,6 +12,7 @@ use super::units::SiteKinds;
 use crate::Capture;
 use crate::diagnostic::DiagnosticKind as Kind;
 use crate::model::{Trace, Value};
+use crate::support::spans;
 use crate::synthetic::{Content, Keep, SyntheticModule, SyntheticWarp, sized};
 
 /// A unit of a program: what, at which site, how many ticks after the one before it, a number.
@@ -136,14 +137,6 @@ fn one(keep: Keep, capacity: u32, record: impl Fn(&mut SyntheticWarp)) -> Captur
     // Known, so that nobody needs to read the clocks for so long.
     capture.device.clock_mhz = Some(2000.0);
     capture
-}
-
-/// Begin, end and depth of the regions of the only warp.
-fn spans(trace: &Trace) -> Vec<(u64, Option<u64>, u16)> {
-    let regions = trace.warps[0].regions.iter();
-    regions
-        .map(|region| (region.start.ticks, region.end.map(|end| end.ticks), region.depth))
-        .collect()
 }
 
 /// Holds the regions and diagnostics of the only warp against what is expected, decoded in both ways.

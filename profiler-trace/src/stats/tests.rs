@@ -7,17 +7,15 @@ use profiler_wire::{SiteKind, Strategy};
 use super::StatsQuery;
 use super::critical_path::PathPart;
 use crate::model::{SiteIndex, Trace};
-use crate::support::{gpu, hand_over, launch, mark, region, site, warp, whole};
+use crate::support::{hand_over, launch, launched, mark, region, site, warp, whole};
 
 /// A producer and a consumer in block 0, and block 4, which follows them on SM 0.
 fn pipeline() -> Trace {
-    let mut trace = gpu();
-    let kernel = site(&mut trace, SiteKind::Kernel, "pipeline");
+    let mut trace = launched("pipeline", [5, 1, 1], 0.0, 1000.0);
     let [copy, wait, compute, tail] = ["copy", "wait full", "compute", "tail"]
         .map(|name| site(&mut trace, SiteKind::Region, name));
     let signal = site(&mut trace, SiteKind::Signal, "full");
     let waited = site(&mut trace, SiteKind::Wait, "full");
-    launch(&mut trace, kernel, [5, 1, 1], 0.0, 1000.0);
     let producer = warp(&mut trace, [0, 0, 0], 0, 0.0, 600.0);
     let consumer = warp(&mut trace, [0, 0, 0], 1, 0.0, 900.0);
     let next = warp(&mut trace, [4, 0, 0], 0, 950.0, 1000.0);
@@ -108,13 +106,11 @@ fn where_waiting_began() {
 /// Where a clock has coarse steps, a region may end, a mark stand and the next region begin at once.
 #[test]
 fn where_waiting_began_by_a_coarse_clock() {
-    let mut trace = gpu();
-    let kernel = site(&mut trace, SiteKind::Kernel, "kernel");
+    let mut trace = launched("kernel", [1, 1, 1], 0.0, 1000.0);
     let [work, wait, sync] =
         ["work", "Wait full", "sync"].map(|name| site(&mut trace, SiteKind::Region, name));
     let signal = site(&mut trace, SiteKind::Signal, "full");
     let waited = site(&mut trace, SiteKind::Wait, "full");
-    launch(&mut trace, kernel, [1, 1, 1], 0.0, 1000.0);
     let from = warp(&mut trace, [0, 0, 0], 0, 0.0, 900.0);
     let to = warp(&mut trace, [0, 0, 0], 1, 0.0, 1000.0);
     region(&mut trace, to, wait, 0, 32.0, 320.0);
@@ -206,9 +202,7 @@ fn warps_that_never_left_are_counted_apart() {
 
 #[test]
 fn that_only_some_warps_recorded_is_said() {
-    let mut trace = gpu();
-    let kernel = site(&mut trace, SiteKind::Kernel, "in part");
-    launch(&mut trace, kernel, [8, 1, 1], 0.0, 100.0);
+    let mut trace = launched("in part", [8, 1, 1], 0.0, 100.0);
     // The last of a block's warps has one thread.
     trace.launches[0].block_dim = [33, 1, 1];
     for block in [0, 4] {
@@ -225,10 +219,8 @@ fn that_only_some_warps_recorded_is_said() {
 
 #[test]
 fn what_sums_are_rounded_by_is_no_imbalance() {
-    let mut trace = gpu();
-    let kernel = site(&mut trace, SiteKind::Kernel, "even");
+    let mut trace = launched("even", [3, 1, 1], 0.0, 10.0);
     let part = site(&mut trace, SiteKind::Region, "part");
-    launch(&mut trace, kernel, [3, 1, 1], 0.0, 10.0);
     for block in 0..3 {
         let warp = warp(&mut trace, [block, 0, 0], 0, 0.0, 10.0);
         // Differences of such numbers are not quite 0.3, and not quite equal.

@@ -108,11 +108,17 @@ pub(crate) fn warp(trace: &mut Trace, block: Dim3, warp: u32, entry: f64, exit: 
     trace.warps.len() - 1
 }
 
-/// A trace of one warp, which is in a kernel of this name from 0 on for so long; and the warp.
-pub(crate) fn lone_warp(kernel: &str, ns: f64) -> (Trace, usize) {
+/// A trace of one launch of a kernel of this name, which is site 0. Its warps follow by [`warp`].
+pub(crate) fn launched(kernel: &str, grid_dim: Dim3, start: f64, end: f64) -> Trace {
     let mut trace = gpu();
     let kernel = site(&mut trace, SiteKind::Kernel, kernel);
-    launch(&mut trace, kernel, [1, 1, 1], 0.0, ns);
+    launch(&mut trace, kernel, grid_dim, start, end);
+    trace
+}
+
+/// A trace of one warp, which is in a kernel of this name from 0 on for so long; and the warp.
+pub(crate) fn lone_warp(kernel: &str, ns: f64) -> (Trace, usize) {
+    let mut trace = launched(kernel, [1, 1, 1], 0.0, ns);
     let warp = warp(&mut trace, [0, 0, 0], 0, 0.0, ns);
     (trace, warp)
 }
@@ -153,6 +159,13 @@ pub(crate) fn mark(
     let value = Some(Value::Unsigned(value));
     marks.push(Mark { site, time: time(at), value, ..Mark::default() });
     MarkIndex { warp, mark: marks.len() - 1 }
+}
+
+/// Begin, end and depth of the regions of the only warp, in ticks.
+pub(crate) fn spans(trace: &Trace) -> Vec<(u64, Option<u64>, u16)> {
+    let end = |region: &Region| region.end.map(|end| end.ticks);
+    let regions = trace.warps[0].regions.iter();
+    regions.map(|region| (region.start.ticks, end(region), region.depth)).collect()
 }
 
 /// A warp, a site, and nanoseconds.

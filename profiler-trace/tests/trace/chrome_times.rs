@@ -15,10 +15,8 @@ fn ns(event: &Value, member: &str) -> u64 {
 /// A kernel that begins so many nanoseconds after the trace's origin, with regions that take 1, 10, 100
 /// .. ns, and a value of 64 bits.
 fn late(begin: f64) -> (Trace, Vec<(u64, u64)>) {
-    let mut trace = support::gpu();
-    let kernel = support::site(&mut trace, SiteKind::Kernel, "kernel");
+    let mut trace = support::launched("kernel", [1, 1, 1], begin, begin + 20_000_000.0);
     let step = support::site(&mut trace, SiteKind::Region, "step");
-    support::launch(&mut trace, kernel, [1, 1, 1], begin, begin + 20_000_000.0);
     let warp = support::warp(&mut trace, [0; 3], 0, begin, begin + 20_000_000.0);
     let mut regions = Vec::new();
     let mut start = begin + 7.0;

@@ -10,7 +10,7 @@ use profiler_trace::{Export, StackGroup, Time, Trace};
 use profiler_wire::SiteKind;
 use proptest::prelude::*;
 
-use support::{gpu, last, launch, lone_warp, region, site, warp};
+use support::{gpu, last, launched, lone_warp, region, site, warp};
 use zoo::{KERNEL, zoo};
 
 const GROUPS: [StackGroup; 5] =
@@ -69,10 +69,8 @@ fn groups_have_their_frames() {
 
 #[test]
 fn what_is_missing_is_seen() {
-    let mut trace = gpu();
-    let kernel = site(&mut trace, SiteKind::Kernel, "gemm");
+    let mut trace = launched("gemm", [3, 1, 1], 0.0, 100.0);
     let load = site(&mut trace, SiteKind::Region, "load");
-    launch(&mut trace, kernel, [3, 1, 1], 0.0, 100.0);
     let lossy = warp(&mut trace, [0, 0, 0], 0, 0.0, 100.0);
     region(&mut trace, lossy, load, 0, 10.0, 40.0);
     trace.warps[lossy].lost = 2;
@@ -105,10 +103,8 @@ fn values_are_rounded_without_a_drift() {
 fn moments_days_after_the_begin_are_told_apart() {
     // Ninety days.
     const BEGIN: f64 = 7_776e12;
-    let mut trace = gpu();
-    let kernel = site(&mut trace, SiteKind::Kernel, "gemm");
+    let mut trace = launched("gemm", [1, 1, 1], BEGIN, BEGIN + 100.0);
     let load = site(&mut trace, SiteKind::Region, "load");
-    launch(&mut trace, kernel, [1, 1, 1], BEGIN, BEGIN + 100.0);
     let warp = warp(&mut trace, [0, 0, 0], 0, BEGIN, BEGIN + 100.0);
     region(&mut trace, warp, load, 0, BEGIN + 10.0, BEGIN + 40.0);
     assert_eq!(folded(&trace, StackGroup::Kernel), "gemm 70\ngemm;load 30\n");

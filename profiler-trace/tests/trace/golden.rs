@@ -6,6 +6,8 @@ use profiler_wire::SiteKind;
 use profiler_wire::header::{self, Clock};
 use profiler_wire::record::{RecordKind, stamp, tag};
 
+use crate::support::spans;
+
 struct Ids {
     kernel: u32,
     region: u32,
@@ -36,14 +38,6 @@ fn one(keep: Keep, capacity: u32, record: impl Fn(&mut SyntheticWarp, &Ids)) -> 
 
 fn kinds(trace: &Trace) -> Vec<Kind> {
     trace.diagnostics.list.iter().map(|diagnostic| diagnostic.kind).collect()
-}
-
-/// Begin, end and depth of the regions of the only warp.
-fn spans(trace: &Trace) -> Vec<(u64, Option<u64>, u16)> {
-    let regions = trace.warps[0].regions.iter();
-    regions
-        .map(|region| (region.start.ticks, region.end.map(|end| end.ticks), region.depth))
-        .collect()
 }
 
 #[test]

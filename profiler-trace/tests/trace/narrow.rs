@@ -10,12 +10,11 @@ use profiler_trace::{GroupBy, StatsQuery, Trace, Value};
 use profiler_wire::SiteKind;
 use unicode_width::UnicodeWidthStr;
 
-use support::{gpu, hand_over, last, launch, lone_warp, mark, region, site, warp, whole};
+use support::{hand_over, last, launched, lone_warp, mark, region, site, warp, whole};
 
 /// Four names that differ at their ends alone, and places that do.
 fn trace(name: &str, long: f64) -> Trace {
-    let mut trace = gpu();
-    let kernel = site(&mut trace, SiteKind::Kernel, &format!("{name}_kernel"));
+    let mut trace = launched(&format!("{name}_kernel"), [9, 9, 9], 0.0, long);
     let sites: Vec<_> = (0..4)
         .map(|number| site(&mut trace, SiteKind::Region, &format!("{name}_{number}")))
         .collect();
@@ -24,7 +23,6 @@ fn trace(name: &str, long: f64) -> Trace {
     trace.sites[sites[0].0 as usize].unit = Some(name.to_owned());
     let signal = site(&mut trace, SiteKind::Signal, &format!("{name}_full"));
     let waited = site(&mut trace, SiteKind::Wait, &format!("{name}_full"));
-    launch(&mut trace, kernel, [9, 9, 9], 0.0, long);
     let producer = warp(&mut trace, [0, 0, 0], 0, 0.0, long);
     let consumer = warp(&mut trace, [8, 8, 8], 31, 0.0, long);
     for of in [producer, consumer] {

@@ -8,7 +8,8 @@ use profiler_trace::{Export, ExportOptions, GroupBy, SiteIndex, Trace};
 use profiler_wire::SiteKind;
 
 use support::{
-    edge, gpu, hand_over, last, launch, lone_warp, mark, region, site, text, warp, written,
+    edge, gpu, hand_over, last, launch, launched, lone_warp, mark, region, site, text, warp,
+    written,
 };
 
 fn rows(table: &serde_json::Value) -> Vec<serde_json::Value> {
@@ -19,10 +20,8 @@ fn rows(table: &serde_json::Value) -> Vec<serde_json::Value> {
 #[test]
 fn a_warp_on_many_tracks_costs_nothing_after_it() {
     const TRACKS: u32 = 50_000;
-    let mut trace = gpu();
-    let kernel = site(&mut trace, SiteKind::Kernel, "kernel");
+    let mut trace = launched("kernel", [TRACKS, 1, 1], 0.0, 100.0);
     let name = site(&mut trace, SiteKind::Region, "region");
-    launch(&mut trace, kernel, [TRACKS, 1, 1], 0.0, 100.0);
     for block in 0..TRACKS {
         warp(&mut trace, [block, 0, 0], 0, 0.0, 100.0);
     }
@@ -63,15 +62,13 @@ fn a_signal_may_release_many_waits() {
 #[test]
 fn many_warps_may_wait_and_many_sites_be_there() {
     const WARPS: u32 = 20_000;
-    let mut trace = gpu();
-    let kernel = site(&mut trace, SiteKind::Kernel, "kernel");
+    let mut trace = launched("kernel", [WARPS, 1, 1], 0.0, 100.0);
     let waiting = site(&mut trace, SiteKind::Region, "WAITING");
     let signal = site(&mut trace, SiteKind::Signal, "full");
     let wait = site(&mut trace, SiteKind::Wait, "full");
     for number in 0..WARPS {
         site(&mut trace, SiteKind::Region, &format!("a region of a long name, {number}"));
     }
-    launch(&mut trace, kernel, [WARPS, 1, 1], 0.0, 100.0);
     for block in 0..WARPS {
         let of = warp(&mut trace, [block, 0, 0], 0, 0.0, 100.0);
         region(&mut trace, of, waiting, 0, 40.0, 50.0);

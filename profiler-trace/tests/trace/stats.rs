@@ -6,15 +6,13 @@ use profiler_trace::{DiagnosticKind, GroupBy, SiteIndex, StatsQuery, Trace, Valu
 use profiler_wire::header::Clock;
 use profiler_wire::{SiteKind, Strategy};
 
-use support::{gpu, json, last, launch, mark, region, said, site, time, warp, whole};
+use support::{gpu, json, last, launch, launched, mark, region, said, site, time, warp, whole};
 
 /// Two blocks of two warps, each 1000 ns in the kernel; warp 0 of block 0 loads ten times, for 1 to
 /// 10 ns, and the others not at all.
 fn ten_loads() -> (Trace, SiteIndex) {
-    let mut trace = gpu();
-    let kernel = site(&mut trace, SiteKind::Kernel, "gemm");
+    let mut trace = launched("gemm", [2, 1, 1], 0.0, 1000.0);
     let load = site(&mut trace, SiteKind::Region, "load");
-    launch(&mut trace, kernel, [2, 1, 1], 0.0, 1000.0);
     for block in 0..2 {
         for index in 0..2 {
             warp(&mut trace, [block, 0, 0], index, 0.0, 1000.0);

@@ -4,7 +4,9 @@ use libtest_mimic::Failed;
 use profiler_trace::{ExportOptions, Trace, Value};
 use profiler_wire::{SiteKind, Strategy};
 
-use crate::support::{edge, gpu, hand_over, last, launch, lone_warp, mark, region, site, warp};
+use crate::support::{
+    edge, gpu, hand_over, last, launch, launched, lone_warp, mark, region, site, warp,
+};
 use crate::{Context, Format, Test, with_diagnostics};
 
 pub(crate) const TESTS: &[(&str, Test)] = &[
@@ -156,13 +158,10 @@ fn crossing_regions_both_survive(context: &Context) -> Result<(), Failed> {
 }
 
 fn arrows_join_signals_and_waits(context: &Context) -> Result<(), Failed> {
-    let mut trace = gpu();
-    let kernel = site(&mut trace, SiteKind::Kernel, "pipeline");
+    // The consumer stands before the producer, in the file too.
+    let (mut trace, consumer) = lone_warp("pipeline", 1000.0);
     let full = site(&mut trace, SiteKind::Signal, "full");
     let wait = site(&mut trace, SiteKind::Wait, "wait full");
-    launch(&mut trace, kernel, [1, 1, 1], 0.0, 1000.0);
-    // The consumer stands before the producer, in the file too.
-    let consumer = warp(&mut trace, [0, 0, 0], 0, 0.0, 1000.0);
     let producer = warp(&mut trace, [0, 0, 0], 1, 0.0, 1000.0);
     hand_over(&mut trace, (producer, full, 100.0), (consumer, wait, 150.0), 1);
     // At the same nanosecond.
@@ -320,9 +319,7 @@ const ORDER: [&str; 2] = [
 ];
 
 fn tracks_are_in_numeric_order(context: &Context) -> Result<(), Failed> {
-    let mut trace = gpu();
-    let kernel = site(&mut trace, SiteKind::Kernel, "gemm");
-    launch(&mut trace, kernel, [1000, 1, 1], 0.0, 10_000.0);
+    let mut trace = launched("gemm", [1000, 1, 1], 0.0, 10_000.0);
     for block in 0..500 {
         for index in 0..2 {
             warp(&mut trace, [block, 0, 0], index, f64::from(block), 10_000.0);
@@ -344,9 +341,7 @@ fn tracks_are_in_numeric_order(context: &Context) -> Result<(), Failed> {
 }
 
 fn tracks_by_sm(context: &Context) -> Result<(), Failed> {
-    let mut trace = gpu();
-    let kernel = site(&mut trace, SiteKind::Kernel, "gemm");
-    launch(&mut trace, kernel, [8, 2, 1], 0.0, 100.0);
+    let mut trace = launched("gemm", [8, 2, 1], 0.0, 100.0);
     for block in [0, 1, 4, 5] {
         warp(&mut trace, [block, 1, 0], 0, 0.0, 100.0);
     }
