@@ -63,6 +63,10 @@ struct Slot {
 }
 
 impl Slot {
+    fn place(&self, lane: Option<u8>) -> Location {
+        Location { module: self.module, slot: Some(self.slot), lane, unit: None }
+    }
+
     /// Of readings of both clocks, that of the record clock.
     fn of_clock(&self, clock: u64, globaltimer: u64) -> u64 {
         match self.header.record_clock {
@@ -315,7 +319,7 @@ impl SlotSource<'_> {
     fn decode(&self, scratch: &mut Scratch, diagnostics: &mut Diagnostics, warp: &mut Warp) {
         let slot = self.slot;
         let header = &slot.header;
-        let place = Location { module: slot.module, slot: Some(slot.slot), lane: None, unit: None };
+        let place = slot.place(None);
         let Bounds { entry, exit, .. } = slot.bounds(0);
         if exit.is_none() {
             diagnostics.note(Kind::WarpNeverLeft, Some(place));
@@ -342,7 +346,7 @@ impl SlotSource<'_> {
             lost: 0,
         };
         for lane in 0..=OTHER_LANES {
-            let place = Location { lane: Some(lane as u8), ..place };
+            let place = slot.place(Some(lane as u8));
             let first = decoder.scratch.recorded.regions.len();
             if let Some(LaneBuffer { buffer, counts, is_cut }) = slot.buffer(self.module, lane) {
                 if is_cut {

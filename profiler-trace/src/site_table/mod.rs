@@ -244,9 +244,8 @@ fn expand(entry: &SiteEntry<'_>, sites: &mut Vec<Site>) {
         sites.push(site(entry.id, entry.name.to_owned(), None));
         return;
     }
-    let names: Names<'_> = entry.names;
     let beyond = entry.name.to_owned() + BEYOND;
-    let all = names.iter().map(str::to_owned).chain(std::iter::once(beyond));
+    let all = entry.names.iter().map(str::to_owned).chain(std::iter::once(beyond));
     for (id, name) in (entry.id..).zip(all) {
         sites.push(site(id, name, Some(entry.name.to_owned())));
     }
