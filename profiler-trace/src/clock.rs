@@ -128,11 +128,8 @@ impl ClockMap {
             None => hull::pooled_slope(&hulls, step),
         };
         if !known && !points.is_empty() {
-            diagnostics.note_number(
-                DiagnosticKind::ClockUncertain,
-                (1000.0 / slope).round() as u64,
-                None,
-            );
+            let mhz = (1000.0 / slope).round() as u64;
+            diagnostics.note_number(DiagnosticKind::ClockUncertain, mhz, None);
         }
         let tolerance = step + step.max(LATE_READ_NS);
         let fitted = known && exact.is_none();
@@ -176,8 +173,7 @@ impl ClockMap {
 
     /// Converts readings of an SM's cycle counter.
     pub(crate) fn of_cycles(&self, sm: u32) -> ToNs<'_> {
-        let origin = Axis::Map(self.sms.get(&sm));
-        ToNs { axis: origin, line: SegmentLine::default() }
+        ToNs { axis: Axis::Map(self.sms.get(&sm)), line: SegmentLine::default() }
     }
 
     /// Converts readings of `%globaltimer`.

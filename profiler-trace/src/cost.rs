@@ -6,7 +6,7 @@ use profiler_wire::Strategy;
 use profiler_wire::header::Clock;
 
 use crate::diagnostic::{DiagnosticKind, Diagnostics, Location};
-use crate::model::{Buffer, Launch, Region, Site, SiteIndex, Time, Trace, Warp};
+use crate::model::{Buffer, Region, Site, SiteIndex, Time, Trace, Warp};
 use crate::record_cost::{FormCosts, RecordCost, StampCost};
 
 /// Up to so many recording warps of an SM the promise of [`Trace::subtract_record_cost`] holds.
@@ -71,17 +71,15 @@ impl Trace {
             return;
         }
         let mut warps = std::mem::take(&mut self.warps);
-        let mut odd = Diagnostics::default();
-        let cost = Subtraction::of(self);
-        if let Some(cost) = &cost {
+        let odd = Subtraction::of(self).map(|cost| {
+            let mut odd = Diagnostics::default();
             warps.iter_mut().for_each(|warp| cost.subtract(warp, &mut odd));
-        }
-        let is_known = cost.is_some();
+            odd
+        });
         self.warps = warps;
-        if is_known {
-            self.end_subtraction(odd);
-        } else {
-            self.diagnostics.note(DiagnosticKind::CostUnknown, None);
+        match odd {
+            Some(odd) => self.end_subtraction(odd),
+            None => self.diagnostics.note(DiagnosticKind::CostUnknown, None),
         }
     }
 
@@ -114,7 +112,9 @@ impl<'t> Subtraction<'t> {
         let emulated = trace.device.emulated;
         let place = Some(Location { slot: Some(warp.slot), ..Location::default() });
         // The emulator's stores all take the same time.
-        let is_hosted = !emulated && buffer_of(warp, &trace.launches, &trace.sites) == Buffer::Host;
+        let kernel = trace.launches.get(warp.launch).map(|launch| launch.kernel);
+        let kernel = kernel.and_then(|kernel| trace.sites.get(kernel.0 as usize));
+        let is_hosted = !emulated && kernel.is_some_and(|kernel| kernel.buffer == Buffer::Host);
         if is_hosted || warp.clock != Clock::Cycles {
             odd.note(DiagnosticKind::CostUnknown, place);
             return;
@@ -126,13 +126,6 @@ impl<'t> Subtraction<'t> {
         }
         odd.note_count(DiagnosticKind::CostExceedsDuration, compressed.crossed, None);
     }
-}
-
-/// The buffer that a warp's kernel records to.
-fn buffer_of(warp: &Warp, launches: &[Launch], sites: &[Site]) -> Buffer {
-    let kernel = launches.get(warp.launch).map(|launch| launch.kernel);
-    let kernel = kernel.and_then(|kernel| sites.get(kernel.0 as usize));
-    kernel.map_or(Buffer::Global, |kernel| kernel.buffer)
 }
 
 /// Findings while times were moved.
@@ -350,7 +343,7 @@ struct Holder {
 
 /// The time axis of a warp, out of which the cost of recording is cut. Times are in ticks since the
 /// warp's entry.
-#[derive(Clone)]
+#[derive(Clone, Default)]
 struct TimeCompressor {
     cost: RecordCost,
     entry: Time,
@@ -376,18 +369,7 @@ impl TimeCompressor {
             }
             _ => ns_per_cycle.unwrap_or(1.0),
         };
-        Self {
-            cost,
-            entry,
-            ns_per_tick,
-            read: 0.0,
-            at: 0.0,
-            after: 0.0,
-            stored: None,
-            begun: None,
-            last: None,
-            crossed: 0,
-        }
+        Self { cost, entry, ns_per_tick, ..Self::default() }
     }
 
     /// Cuts out what a stamp cost, and moves it.

@@ -4,6 +4,7 @@ mod sentences;
 
 use std::fmt;
 
+use serde::Serialize;
 use serde_json::{Value, json};
 
 /// How much a diagnostic affects the numbers of the trace.
@@ -30,7 +31,7 @@ impl Severity {
 }
 
 /// The place where something was seen first.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Location {
     /// Index of the module in the capture.
     pub module: usize,
@@ -229,12 +230,7 @@ impl Diagnostic {
             "severity": self.severity().name(),
             "count": self.count,
             "number": self.number,
-            "first": self.place.map(|place| json!({
-                "module": place.module,
-                "slot": place.slot,
-                "lane": place.lane,
-                "unit": place.unit,
-            })),
+            "first": self.place,
             "text": self.to_string(),
         })
     }

@@ -149,7 +149,12 @@ impl HostTrace {
             add(call, HostSpanKind::Launch(launch));
         }
         threads.retain(|thread| !thread.spans.is_empty());
-        threads.iter_mut().for_each(HostThread::sort);
+        for thread in &mut threads {
+            thread.spans.sort_by(|left, right| {
+                let starts = left.start_ns.total_cmp(&right.start_ns);
+                starts.then(right.end_ns.total_cmp(&left.end_ns))
+            });
+        }
         let uncertainty = capture.clock.iter().map(|pair| pair.uncertainty_ns);
         Self { threads, uncertainty_ns: uncertainty.fold(0.0, f64::max) }
     }
@@ -177,15 +182,6 @@ impl fmt::Display for HostTrace {
             0.0 => f.write_str("on the clock of the device itself"),
             ns => write!(f, "within {} of the device's clock where both were read", duration(ns)),
         }
-    }
-}
-
-impl HostThread {
-    fn sort(&mut self) {
-        self.spans.sort_by(|left, right| {
-            let starts = left.start_ns.total_cmp(&right.start_ns);
-            starts.then(right.end_ns.total_cmp(&left.end_ns))
-        });
     }
 }
 

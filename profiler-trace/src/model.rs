@@ -15,7 +15,7 @@ use crate::record_cost::RecordCost;
 use crate::resources::ResourceEffect;
 
 /// An index into [`Trace::sites`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct SiteIndex(pub u32);
 
 /// A place in the source: a kernel, a region, a mark, or one name of a name list.
@@ -52,7 +52,7 @@ pub struct Site {
 }
 
 /// A moment: the raw clock, widened to 64 bits, and its place on the trace's axis.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Time {
     /// Ticks of the warp's record clock (cycles of its SM, or nanoseconds of `%globaltimer`).
     pub ticks: u64,
@@ -84,7 +84,7 @@ impl Value {
 }
 
 /// A region as one lane recorded it.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Region {
     /// Its site.
     pub site: SiteIndex,
@@ -114,7 +114,7 @@ impl Region {
 }
 
 /// An instant of a lane: a mark, a signal or a wait (see the site's kind).
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Mark {
     /// Its site.
     pub site: SiteIndex,
@@ -138,7 +138,7 @@ pub struct ClockReading {
 }
 
 /// One warp in one launch, with its records.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Warp {
     /// Index into [`Trace::launches`].
     pub launch: usize,

@@ -116,27 +116,19 @@ fn leave<What>(running: &mut Sequence<Running<What>>, ticks: u64) {
 #[cfg(test)]
 mod tests {
     use super::Nesting;
-    use crate::model::{Mark, Region, SiteIndex, Time};
+    use crate::model::{Mark, Region, Time};
 
     fn time(ticks: u64) -> Time {
         Time { ticks, ns: ticks as f64 }
     }
 
     fn region(lane: u8, track: Option<u32>, start: u64, end: Option<u64>, depth: u16) -> Region {
-        Region {
-            site: SiteIndex(0),
-            track,
-            lane,
-            value_in_record: false,
-            depth,
-            start: time(start),
-            end: end.map(time),
-            value: None,
-        }
+        let (start, end) = (time(start), end.map(time));
+        Region { track, lane, depth, start, end, ..Region::default() }
     }
 
     fn mark(lane: u8, ticks: u64) -> Mark {
-        Mark { site: SiteIndex(0), track: None, lane, time: time(ticks), value: None }
+        Mark { lane, time: time(ticks), ..Mark::default() }
     }
 
     #[test]

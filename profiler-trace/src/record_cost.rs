@@ -42,7 +42,6 @@ pub struct StampWait {
 }
 
 impl StampWait {
-    const NONE: Self = Self { mean_ticks: 0.0, most_ticks: 0.0 };
     /// Ticks by which a wait may be longer in any case.
     const FURTHER_TICKS: f64 = 2.0;
 
@@ -106,18 +105,14 @@ impl FormCosts {
     pub const fn uniform(inside_ticks: f64, total_ticks: f64) -> Self {
         let (begin, end) =
             (StampCost::after(inside_ticks), StampCost::after(total_ticks - inside_ticks));
+        let none = StampWait { mean_ticks: 0.0, most_ticks: 0.0 };
         Self {
             region_begin: begin,
             region_end: end,
             mark: StampCost::after(total_ticks),
             value: StampCost::after(0.0),
             anchor: StampCost::after(0.0),
-            waits: StampWaits {
-                nested: StampWait::NONE,
-                begin: StampWait::NONE,
-                end: StampWait::NONE,
-                record: StampWait::NONE,
-            },
+            waits: StampWaits { nested: none, begin: none, end: none, record: none },
         }
     }
 

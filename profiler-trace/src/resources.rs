@@ -5,7 +5,7 @@ use std::fmt;
 use profiler_wire::header::Dim3;
 use serde::{Deserialize, Serialize};
 
-use crate::diagnostic::{Diagnostic, DiagnosticKind, Diagnostics};
+use crate::diagnostic::{DiagnosticKind, Diagnostics};
 use crate::display::{counted, extent};
 
 /// The resources of an SM that a kernel takes.
@@ -86,11 +86,7 @@ fn enumerated(parts: &[String]) -> String {
 /// Notes each kernel of which fewer blocks fit an SM with annotations.
 pub(crate) fn note_lost_blocks(resources: &[ResourceEffect], diagnostics: &mut Diagnostics) {
     for effect in resources.iter().filter(|effect| effect.loses_blocks()) {
-        diagnostics.add(Diagnostic {
-            kind: DiagnosticKind::OccupancyDrop,
-            count: 1,
-            number: effect.with.blocks_per_sm.into(),
-            place: None,
-        });
+        let number = effect.with.blocks_per_sm.into();
+        diagnostics.note_number(DiagnosticKind::OccupancyDrop, number, None);
     }
 }

@@ -69,6 +69,13 @@ pub struct StatsPlace {
     pub warp: Option<u32>,
 }
 
+impl StatsPlace {
+    /// What rows of a kernel are sorted by: blocks by z, then y, then x.
+    fn order(&self) -> impl Ord + use<> {
+        (self.launch, self.sm, self.block.map(|[x, y, z]| [z, y, x]), self.warp)
+    }
+}
+
 /// Summary of a set of durations in one unit. All zero if there are none.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Summary {

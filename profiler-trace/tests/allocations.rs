@@ -291,13 +291,13 @@ fn statistics_allocate_nothing_for_a_record() {
     }
 }
 
+fn all_taken(written: io::Result<()>) {
+    written.expect("a sink takes everything, and so does memory");
+}
+
 const EVENTS: [(&str, Step); 2] = [
-    ("events-csv", |_, decoder| {
-        decoder.streamed().write_events_csv_to(io::sink()).expect("a sink takes everything");
-    }),
-    ("events-json", |_, decoder| {
-        decoder.streamed().write_events_json_to(io::sink()).expect("a sink takes everything");
-    }),
+    ("events-csv", |_, decoder| all_taken(decoder.streamed().write_events_csv_to(io::sink()))),
+    ("events-json", |_, decoder| all_taken(decoder.streamed().write_events_json_to(io::sink()))),
 ];
 
 #[test]
@@ -313,16 +313,10 @@ fn timeline() -> ExportOptions {
 
 const TIMELINES: [(&str, Step); 2] = [
     ("perfetto", |_, decoder| {
-        decoder
-            .streamed()
-            .write_perfetto_to(io::sink(), &timeline())
-            .expect("a sink takes everything");
+        all_taken(decoder.streamed().write_perfetto_to(io::sink(), &timeline()));
     }),
     ("chrome", |_, decoder| {
-        decoder
-            .streamed()
-            .write_chrome_to(io::sink(), &timeline())
-            .expect("a sink takes everything");
+        all_taken(decoder.streamed().write_chrome_to(io::sink(), &timeline()));
     }),
 ];
 
@@ -346,12 +340,9 @@ fn timelines_allocate_nothing_for_a_plain_region_or_mark() {
 
 const STACKS: [(&str, Step); 2] = [
     ("folded", |_, decoder| {
-        let written = decoder.streamed().write_folded_to(io::sink(), StackGroup::Kernel);
-        written.expect("a sink takes everything");
+        all_taken(decoder.streamed().write_folded_to(io::sink(), StackGroup::Kernel));
     }),
-    ("hatchet", |_, decoder| {
-        decoder.streamed().write_hatchet_to(io::sink()).expect("a sink takes everything");
-    }),
+    ("hatchet", |_, decoder| all_taken(decoder.streamed().write_hatchet_to(io::sink()))),
 ];
 
 /// Of each lane the spans of its stacks, which of them are open, and when they end.
@@ -409,14 +400,12 @@ fn what_is_written_while_decoding_holds_no_copy() {
     let others: [(&str, Step); 3] = [
         ("outline", |_, decoder| drop(black_box(decoder.outline()))),
         ("folded by warp", |_, decoder| {
-            let written = decoder.streamed().write_folded_to(io::sink(), StackGroup::Warp);
-            written.expect("a sink takes everything");
+            all_taken(decoder.streamed().write_folded_to(io::sink(), StackGroup::Warp));
         }),
         // What flame graphs are drawn from.
         ("folded in memory", |_, decoder| {
             let mut folded = Vec::new();
-            let written = decoder.streamed().write_folded_to(&mut folded, StackGroup::Kernel);
-            written.expect("memory takes everything");
+            all_taken(decoder.streamed().write_folded_to(&mut folded, StackGroup::Kernel));
         }),
     ];
     for content in CONTENTS {

@@ -19,7 +19,7 @@ use std::process::ExitCode;
 use libtest_mimic::{Arguments, Failed, Trial};
 use profiler_test_tools::trace_processor::{Rows, TraceProcessor};
 use profiler_test_tools::{announce, are_required};
-use profiler_trace::{Diagnostic, DiagnosticKind, Export, ExportOptions, Trace};
+use profiler_trace::{DiagnosticKind, Export, ExportOptions, Trace};
 
 /// The trace processor, and a folder for the traces of the test.
 struct Context {
@@ -37,12 +37,7 @@ enum Format {
 /// A trace with two diagnostics, and what is said of them.
 fn with_diagnostics() -> (Trace, [&'static str; 2]) {
     let (mut trace, _) = zoo::zoo();
-    trace.diagnostics.add(Diagnostic {
-        kind: DiagnosticKind::WaitWithoutSignal,
-        count: 3,
-        number: 0,
-        place: None,
-    });
+    trace.diagnostics.add(support::said(DiagnosticKind::WaitWithoutSignal, 3, 0));
     let sentences = [
         "7 records did not fit the buffer of their warps. Build the profiler with \
          .records_per_warp(512) or more; `profiler record` keeps 1024, and with --keep last the last ones.",

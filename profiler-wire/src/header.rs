@@ -49,10 +49,11 @@ pub const COUNT_MAX: u32 = CURSOR_MAX / UNIT_BYTES;
 pub const LANE_COUNT_MAX: u32 = CURSOR_MAX / LANE_STEP;
 
 /// Which clock the ticks of a slot's records are read from.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[repr(u8)]
 pub enum Clock {
     /// `%clock64`: cycles of the SM's own clock.
+    #[default]
     Cycles = 0,
     /// `%globaltimer`: nanoseconds, in steps of 32 on an H200.
     GlobalTimer = 1,

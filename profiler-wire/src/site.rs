@@ -125,9 +125,10 @@ impl Buffer {
 }
 
 /// Which threads record at a site.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Strategy {
     /// Lane 0 of every warp.
+    #[default]
     Warp,
     /// Lane 0 of warp 0 of the block.
     Block,

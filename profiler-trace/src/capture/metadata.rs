@@ -18,7 +18,7 @@ use crate::site_table::{Entry, SiteTable};
 pub(super) struct Metadata {
     /// All of a capture but its arrays.
     pub capture: Capture,
-    /// Bytes of each module's arrays, in the order of [`CaptureArray::ALL`](super::CaptureArray::ALL).
+    /// Bytes of each module's arrays, in the order of [`CaptureArray::ALL`](super::format::CaptureArray::ALL).
     pub bytes: Vec<[u64; 4]>,
 }
 

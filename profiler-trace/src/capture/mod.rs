@@ -24,7 +24,6 @@ use crate::site_table::SiteTable;
 
 pub use clocks::KeptClock;
 pub use error::CaptureError;
-use format::CaptureArray;
 pub use format::FORMAT_VERSION as CAPTURE_FORMAT_VERSION;
 
 /// All that a session read back. It is saved by [`Capture::write`] and read again by
@@ -106,21 +105,12 @@ impl ModuleCapture {
         without.saturating_add(found).max(u64::from(self.descriptor.slot_base))
     }
 
-    fn array(&self, array: CaptureArray) -> &[u8] {
-        match array {
-            CaptureArray::Headers => &self.headers,
-            CaptureArray::Records => &self.records,
-            CaptureArray::Lanes => &self.lanes,
-            CaptureArray::LaneCounts => &self.lane_counts,
-        }
+    /// The arrays, in the order in which a file has them.
+    fn arrays(&self) -> [&Vec<u8>; 4] {
+        [&self.headers, &self.records, &self.lanes, &self.lane_counts]
     }
 
-    fn array_mut(&mut self, array: CaptureArray) -> &mut Vec<u8> {
-        match array {
-            CaptureArray::Headers => &mut self.headers,
-            CaptureArray::Records => &mut self.records,
-            CaptureArray::Lanes => &mut self.lanes,
-            CaptureArray::LaneCounts => &mut self.lane_counts,
-        }
+    fn arrays_mut(&mut self) -> [&mut Vec<u8>; 4] {
+        [&mut self.headers, &mut self.records, &mut self.lanes, &mut self.lane_counts]
     }
 }

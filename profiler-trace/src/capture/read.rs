@@ -5,7 +5,7 @@ use std::io::{self, Read};
 use std::path::Path;
 
 use super::codec::Packer;
-use super::format::{BlockHeader, CaptureArray, HEADER_BYTES, Parsed, SYNC, Section};
+use super::format::{BlockHeader, CaptureArray, HEADER_BYTES, SYNC, Section};
 use super::metadata::{self, Metadata};
 use super::{Capture, CaptureError};
 
@@ -84,11 +84,12 @@ impl Capture {
         let text_bytes = text.len() as u64;
         drop(text);
         for ((index, module), lengths) in (0..).zip(&mut capture.modules).zip(bytes) {
-            for (array, length) in CaptureArray::ALL.into_iter().zip(lengths) {
+            let arrays = CaptureArray::ALL.into_iter().zip(module.arrays_mut());
+            for ((array, bytes), length) in arrays.zip(lengths) {
                 // An empty array has no block.
                 if length > 0 {
                     let section = Section::Array { module: index, array };
-                    *module.array_mut(array) = blocks.section(section, Some(length))?;
+                    *bytes = blocks.section(section, Some(length))?;
                 }
             }
         }
@@ -163,12 +164,7 @@ impl<R: Read> Blocks<R> {
         let Some(header) = bytes.first_chunk::<HEADER_BYTES>() else {
             return Err(CaptureError::Truncated { bytes: self.position });
         };
-        match BlockHeader::parse(header) {
-            Parsed::Header(header) => Ok(header),
-            Parsed::OtherFormat(found) => Err(CaptureError::FormatVersion { found }),
-            Parsed::OtherWire(found) => Err(CaptureError::WireVersion { found }),
-            Parsed::Damaged => Err(damaged(at, "no whole header of a block is there")),
-        }
+        BlockHeader::parse(header, at)
     }
 
     /// Appends the part of the block that begins at `at`, whose header was read.
@@ -326,10 +322,8 @@ mod tests {
     #[test]
     fn a_part_that_unpacks_to_something_else_is_damaged() {
         let mut block = plain(RECORDS, &[7; 16]);
-        let Parsed::Header(header) = BlockHeader::parse(block.first_chunk().expect("a header"))
-        else {
-            panic!("a whole block")
-        };
+        let bytes = block.first_chunk().expect("a header");
+        let header = BlockHeader::parse(bytes, 0).expect("a whole block");
         let wrong = BlockHeader { part_checksum: header.part_checksum ^ 1, ..header };
         block[..HEADER_BYTES].copy_from_slice(&wrong.to_bytes());
         let error = refused(16, &[block]);

@@ -30,8 +30,8 @@ impl Capture {
         let metadata = metadata::encode(self);
         blocks.section(Section::Metadata, &metadata)?;
         for (module, capture) in (0..).zip(&self.modules) {
-            for array in CaptureArray::ALL {
-                blocks.section(Section::Array { module, array }, capture.array(array))?;
+            for (array, bytes) in CaptureArray::ALL.into_iter().zip(capture.arrays()) {
+                blocks.section(Section::Array { module, array }, bytes)?;
             }
         }
         blocks.section(Section::Metadata, &metadata)?;

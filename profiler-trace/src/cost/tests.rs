@@ -10,33 +10,57 @@ use crate::model::{Region, Time, Value};
 use crate::record_cost::{FormCosts, StampCost, StampWaits};
 use crate::synthetic::{Keep, SyntheticModule, SyntheticWarp};
 
-/// Decodes one warp of 1 cycle per nanosecond that `record`s on a region and a mark.
-fn trace(inside: f64, total: f64, record: impl Fn(&mut SyntheticWarp, u32, u32)) -> Trace {
+/// Sites of the made-up warps: two regions and a mark.
+const REGION: u32 = 2;
+const OTHER: u32 = 3;
+const MARK: u32 = 4;
+
+/// Decodes one warp of 1 cycle per nanosecond, and subtracts the cost.
+fn trace_of(cost: RecordCost, emulated: bool, record: impl Fn(&mut SyntheticWarp)) -> Trace {
     let mut module = SyntheticModule::new(Keep::First, 64);
+    module.lane_capacity = Some(64);
     let kernel = module.site(SiteKind::Kernel, "k");
-    let (region, mark) = (module.site(SiteKind::Region, "r"), module.site(SiteKind::Mark, "m"));
+    for (kind, name) in [(SiteKind::Region, "r"), (SiteKind::Region, "s"), (SiteKind::Mark, "m")] {
+        module.site(kind, name);
+    }
     let mut warp = SyntheticWarp::new(kernel, 1_000, 64_000);
-    record(&mut warp, region, mark);
+    record(&mut warp);
     warp.leave(65_000, 128_000);
     module.warps.push(warp);
     let mut capture = module.into_capture().expect("the sites are whole");
-    capture.record_cost = Some(RecordCost::uniform(inside, total));
+    capture.device.emulated = emulated;
+    capture.device.clock_mhz = Some(1000.0);
+    capture.record_cost = Some(cost);
     let mut trace = crate::decode(&capture);
     trace.subtract_record_cost();
     trace
+}
+
+/// The same, where all records cost the same.
+fn trace(inside: f64, total: f64, record: impl Fn(&mut SyntheticWarp)) -> Trace {
+    trace_of(RecordCost::uniform(inside, total), false, record)
+}
+
+/// Subtracts another cost than nothing.
+fn subtract(trace: &mut Trace, cost: RecordCost) {
+    (trace.record_cost, trace.cost_subtracted) = (Some(cost), false);
+    trace.subtract_record_cost();
 }
 
 fn length(region: &Region) -> u64 {
     region.end.map_or(0, |end| end.ticks - region.start.ticks)
 }
 
+fn lengths(trace: &Trace) -> Vec<u64> {
+    trace.warps[0].regions.iter().map(length).collect()
+}
+
 #[test]
 fn a_region_shorter_than_its_cost_becomes_zero_and_is_counted() {
-    let trace = trace(10.0, 30.0, |warp, region, _| {
-        warp.range(region, None, 2_000, 2_004).range(region, None, 2_010, 2_100);
+    let trace = trace(10.0, 30.0, |warp| {
+        warp.range(REGION, None, 2_000, 2_004).range(REGION, None, 2_010, 2_100);
     });
-    let lengths: Vec<u64> = trace.warps[0].regions.iter().map(length).collect();
-    assert_eq!(lengths, [0, 80]);
+    assert_eq!(lengths(&trace), [0, 80]);
     assert_eq!(trace.diagnostics.count(DiagnosticKind::CostExceedsDuration), 2);
     // Of the costs of the first region 10 have passed in all: the others are not cut later.
     assert_eq!(trace.warps[0].exit.map(|exit| exit.ticks), Some(65_000 - 10 - 30));
@@ -45,18 +69,18 @@ fn a_region_shorter_than_its_cost_becomes_zero_and_is_counted() {
 #[test]
 fn half_a_tick_is_rounding() {
     for (inside, crossed) in [(100.5, 0), (100.75, 1)] {
-        let trace = trace(inside, 110.0, |warp, region, _| {
-            warp.range(region, None, 2_000, 2_100);
+        let trace = trace(inside, 110.0, |warp| {
+            warp.range(REGION, None, 2_000, 2_100);
         });
-        assert_eq!(length(&trace.warps[0].regions[0]), 0);
+        assert_eq!(lengths(&trace), [0]);
         assert_eq!(trace.diagnostics.count(DiagnosticKind::CostExceedsDuration), crossed);
     }
 }
 
 #[test]
 fn nanoseconds_are_cut_by_the_warps_own_clock_if_it_is_known() {
-    let recorded = trace(0.0, 0.0, |warp, region, _| {
-        warp.range(region, None, 2_000, 2_100);
+    let recorded = trace(0.0, 0.0, |warp| {
+        warp.range(REGION, None, 2_000, 2_100);
     });
     let end_ns = |trace: &Trace| trace.warps[0].regions[0].end.map_or(0.0, |end| end.ns);
     // Ticks and nanoseconds from entry to exit, and what a tick takes.
@@ -65,11 +89,10 @@ fn nanoseconds_are_cut_by_the_warps_own_clock_if_it_is_known() {
     {
         let mut trace = recorded.clone();
         trace.clock_mhz = Some(500.0);
-        (trace.record_cost, trace.cost_subtracted) = (Some(RecordCost::uniform(10.0, 30.0)), false);
         let entry = trace.warps[0].entry;
         let exit = Time { ticks: entry.ticks.saturating_add_signed(ticks), ns: entry.ns + ns };
         trace.warps[0].exit = Some(exit);
-        trace.subtract_record_cost();
+        subtract(&mut trace, RecordCost::uniform(10.0, 30.0));
         let cut = end_ns(&recorded) - end_ns(&trace);
         assert!((cut - 10.0 * ns_per_tick).abs() < 1e-6, "{ticks} ticks, {ns} ns: {cut}");
     }
@@ -77,8 +100,8 @@ fn nanoseconds_are_cut_by_the_warps_own_clock_if_it_is_known() {
 
 #[test]
 fn nothing_is_subtracted_twice_or_without_a_cost() {
-    let mut once = trace(10.0, 30.0, |warp, region, _| {
-        warp.range(region, None, 2_000, 2_100);
+    let mut once = trace(10.0, 30.0, |warp| {
+        warp.range(REGION, None, 2_000, 2_100);
     });
     let before = once.clone();
     once.subtract_record_cost();
@@ -92,9 +115,9 @@ fn nothing_is_subtracted_twice_or_without_a_cost() {
 /// Most nanoseconds are no whole numbers, and differ by rounding from those that they are equal to.
 #[test]
 fn a_region_of_no_ticks_lasts_no_nanoseconds() {
-    let mut trace = trace(0.0, 0.0, |warp, region, _| {
+    let mut trace = trace(0.0, 0.0, |warp| {
         for index in 0..20 {
-            warp.range(region, None, 2_003 + 71 * index, 2_003 + 73 * index);
+            warp.range(REGION, None, 2_003 + 71 * index, 2_003 + 73 * index);
         }
     });
     let warp = &mut trace.warps[0];
@@ -103,8 +126,7 @@ fn a_region_of_no_ticks_lasts_no_nanoseconds() {
     for region in &mut warp.regions {
         region.end.iter_mut().chain([&mut region.start]).for_each(ns_of);
     }
-    (trace.record_cost, trace.cost_subtracted) = (Some(RecordCost::uniform(23.4, 30.3)), false);
-    trace.subtract_record_cost();
+    subtract(&mut trace, RecordCost::uniform(23.4, 30.3));
     let ns = |region: &Region| region.end.map_or(0.0, |end| end.ns) - region.start.ns;
     let regions = &trace.warps[0].regions;
     let lasting = regions.iter().filter(|region| length(region) > 0);
@@ -430,15 +452,13 @@ mod hosted {
     /// Subtracts the cost from a warp with one region of 100 ticks: how long it is then, and of which warp the
     /// cost is not known.
     fn subtracted(buffer: Buffer, clock: Clock, emulated: bool) -> (u64, Option<u32>) {
-        let mut trace = trace(0.0, 0.0, |warp, region, _| {
-            warp.range(region, None, 2_000, 2_100);
+        let mut trace = trace(0.0, 0.0, |warp| {
+            warp.range(REGION, None, 2_000, 2_100);
         });
         let kernel = trace.launches[0].kernel;
         trace.sites[kernel.0 as usize].buffer = buffer;
         (trace.warps[0].slot, trace.warps[0].clock, trace.device.emulated) = (7, clock, emulated);
-        trace.record_cost = Some(RecordCost::uniform(10.0, 30.0));
-        trace.cost_subtracted = false;
-        trace.subtract_record_cost();
+        subtract(&mut trace, RecordCost::uniform(10.0, 30.0));
         let said = trace.diagnostics.get(DiagnosticKind::CostUnknown).and_then(|said| said.place);
         (length(&trace.warps[0].regions[0]), said.and_then(|place| place.slot))
     }

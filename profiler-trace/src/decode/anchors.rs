@@ -10,7 +10,7 @@ use super::units::{LaneUnits, SiteKinds};
 use super::{LaneBuffer, OTHER_LANES, Slot, buffers};
 use crate::capture::ModuleCapture;
 use crate::clock::Anchor;
-use crate::diagnostic::{Diagnostic, DiagnosticKind as Kind, Diagnostics, Location};
+use crate::diagnostic::{Diagnostic, DiagnosticKind as Kind, Diagnostics};
 
 /// For how long a clock may go on unread without a word: more than most kernels last. An H200 was seen
 /// to lower its frequency by 15 % from one millisecond to the next when a load began
@@ -49,21 +49,14 @@ pub(super) fn gather(
         if !has_anchors {
             continue;
         }
-        let place = Location {
-            module: slot.module,
-            slot: Some(slot.slot),
-            lane: Some(lane as u8),
-            unit: None,
-        };
-        let bounds = slot.bounds(lane);
         let lane = LaneUnits {
             buffer: &buffer,
             survivors,
-            bounds,
+            bounds: slot.bounds(lane),
             clock: Clock::Cycles,
             sites: &module.sites,
             kinds: &SiteKinds::default(),
-            place,
+            place: slot.place(Some(lane as u8)),
         };
         let mut oldest = Vec::new();
         let mut widening = lane.widening(&mut oldest);

@@ -1,8 +1,8 @@
 //! The buffers of one warp's lanes: which units survived in each, and what was lost.
 
-use profiler_wire::header::{COUNT_MAX, Clock, LANE_COUNT_MAX};
+use profiler_wire::header::Clock;
 
-use super::buffers::{Buffer, Survivors};
+use super::buffers::Buffer;
 use super::pass::{self, Counted, PassMemory};
 use super::recorded::Recorded;
 use super::regions::{self, RegionTicks, Sorter};
@@ -51,8 +51,8 @@ impl Scratch {
 }
 
 impl Decoder<'_> {
-    /// Decodes the buffer of a lane. `counts` are its units and the attachments among them, `None` if
-    /// it left no count.
+    /// Decodes the buffer of a lane, and compares what survived with what was emitted. `counts` are its
+    /// units and the attachments among them, `None` if it left no count.
     pub(super) fn lane(
         &mut self,
         buffer: &Buffer<'_>,
@@ -87,14 +87,24 @@ impl Decoder<'_> {
         let records = units - attachments;
         self.recorded += records;
         match counts {
-            Some(counts) => {
-                let stopped = counts.0 >= buffer.count_max();
+            Some((units, attached)) => {
+                let stopped = units >= buffer.count_max();
+                // Attachments are counted on after units are not; both are then lower bounds.
+                let attached = if stopped { attached.min(units) } else { attached };
+                let emitted = u64::from(units.saturating_sub(attached));
                 if stopped {
                     self.diagnostics.note(Kind::CountSaturated, Some(place));
+                } else if records > emitted || attached > units {
+                    self.diagnostics.note(Kind::CountMismatch, Some(place));
                 }
-                // Attachments are counted on after units are not; both are then lower bounds.
-                let counts = (counts.0, if stopped { counts.1.min(counts.0) } else { counts.1 });
-                self.settle(counts, records, attachments, survivors, place);
+                self.lost += emitted.saturating_sub(records);
+                if units > survivors.count {
+                    // Of what did not fit, damaged units are no part.
+                    let beyond = u64::from(units - survivors.count);
+                    let values = u64::from(attached).saturating_sub(attachments).min(beyond);
+                    self.note_small_buffer(beyond - values, units, place);
+                    self.diagnostics.note_count(Kind::ValuesLost, values, Some(place));
+                }
             }
             None if buffer.is_full(survivors.count) => {
                 let number = u64::from(survivors.count.max(1)).saturating_mul(2);
@@ -116,30 +126,6 @@ impl Decoder<'_> {
         }
         marks.sort_by_key(|mark| mark.ticks);
         anchors.sort_by_key(|anchor| anchor.1);
-    }
-
-    /// Compares what survived with what was emitted.
-    fn settle(
-        &mut self,
-        (units, attached): (u32, u32),
-        recorded: u64,
-        attachments: u64,
-        survivors: Survivors,
-        place: Location,
-    ) {
-        let emitted = u64::from(units.saturating_sub(attached));
-        let stopped = units >= COUNT_MAX || place.lane != Some(0) && units >= LANE_COUNT_MAX;
-        if !stopped && (recorded > emitted || attached > units) {
-            self.diagnostics.note(Kind::CountMismatch, Some(place));
-        }
-        self.lost += emitted.saturating_sub(recorded);
-        if units > survivors.count {
-            // Of what did not fit, damaged units are no part.
-            let beyond = u64::from(units - survivors.count);
-            let values = u64::from(attached).saturating_sub(attachments).min(beyond);
-            self.note_small_buffer(beyond - values, units, place);
-            self.diagnostics.note_count(Kind::ValuesLost, values, Some(place));
-        }
     }
 
     fn note_small_buffer(&mut self, count: u64, needed: u32, place: Location) {

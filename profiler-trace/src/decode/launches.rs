@@ -57,16 +57,10 @@ fn replays(slots: &[Slot]) -> Vec<u32> {
     replays
 }
 
-/// The launches of a capture, and whose slots they are.
-pub(super) struct Arranged {
-    /// In order of their start; where a warp never left its kernel, the end may lie later.
-    pub launches: Vec<Launch>,
-    /// Indices of the slots in the order of [`crate::Trace::warps`].
-    pub order: Vec<usize>,
-}
-
-/// Groups slots by launch. `times` are each slot's entry and, if its warp left, exit.
-pub(super) fn arrange(slots: &[Slot], times: &[(f64, Option<f64>)]) -> Arranged {
+/// Groups slots by launch: the launches in order of their start (where a warp never left its kernel, the
+/// end may lie later), and the indices of the slots in the order of [`crate::Trace::warps`]. `times` are
+/// each slot's entry and, if its warp left, exit.
+pub(super) fn arrange(slots: &[Slot], times: &[(f64, Option<f64>)]) -> (Vec<Launch>, Vec<usize>) {
     let replays = replays(slots);
     let mut order: Vec<usize> = (0..slots.len()).collect();
     order.sort_by_cached_key(|&index| {
@@ -95,12 +89,12 @@ pub(super) fn arrange(slots: &[Slot], times: &[(f64, Option<f64>)]) -> Arranged 
         })
         .collect();
     groups.sort_by(|left, right| left.0.start_ns.total_cmp(&right.0.start_ns));
-    let mut arranged = Arranged { launches: Vec::with_capacity(groups.len()), order: Vec::new() };
+    let (mut launches, mut warps) = (Vec::with_capacity(groups.len()), Vec::new());
     for (mut launch, members) in groups {
-        let first = arranged.order.len();
-        arranged.order.extend_from_slice(members);
-        launch.warps = first..arranged.order.len();
-        arranged.launches.push(launch);
+        let first = warps.len();
+        warps.extend_from_slice(members);
+        launch.warps = first..warps.len();
+        launches.push(launch);
     }
-    arranged
+    (launches, warps)
 }

@@ -63,14 +63,22 @@ struct Slot {
 }
 
 impl Slot {
-    /// The warp's entry and exit by its record clock, as they bound the times of a lane.
-    fn bounds(&self, lane: usize) -> Bounds {
-        let of_clock = |clock: u64, globaltimer: u64| match self.header.record_clock {
+    fn place(&self, lane: Option<u8>) -> Location {
+        Location { module: self.module, slot: Some(self.slot), lane, unit: None }
+    }
+
+    /// Of readings of both clocks, that of the record clock.
+    fn of_clock(&self, clock: u64, globaltimer: u64) -> u64 {
+        match self.header.record_clock {
             Clock::Cycles => clock,
             Clock::GlobalTimer => globaltimer,
-        };
-        let entry = of_clock(self.header.clock, self.header.globaltimer);
-        let exit = self.exit.map(|exit| of_clock(exit.clock, exit.globaltimer).max(entry));
+        }
+    }
+
+    /// The warp's entry and exit by its record clock, as they bound the times of a lane.
+    fn bounds(&self, lane: usize) -> Bounds {
+        let entry = self.of_clock(self.header.clock, self.header.globaltimer);
+        let exit = self.exit.map(|exit| self.of_clock(exit.clock, exit.globaltimer).max(entry));
         Bounds { entry, exit, leader: lane == 0 }
     }
 
@@ -283,28 +291,6 @@ struct SlotSource<'c> {
     clocks: &'c ClockMap,
 }
 
-/// A warp of which nothing is known yet.
-fn blank_warp() -> Warp {
-    Warp {
-        launch: 0,
-        slot: 0,
-        block: [0; 3],
-        warp: 0,
-        sm: 0,
-        cluster_rank: None,
-        strategy: Strategy::Warp,
-        track: None,
-        clock: Clock::Cycles,
-        entry: Time { ticks: 0, ns: 0.0 },
-        exit: None,
-        regions: Vec::new(),
-        marks: Vec::new(),
-        anchors: Vec::new(),
-        recorded: 0,
-        lost: 0,
-    }
-}
-
 /// Fills in the identity and the times of a slot's warp from its header.
 fn describe(slot: &Slot, clocks: &ClockMap, warp: &mut Warp) {
     let header = &slot.header;
@@ -333,16 +319,12 @@ impl SlotSource<'_> {
     fn decode(&self, scratch: &mut Scratch, diagnostics: &mut Diagnostics, warp: &mut Warp) {
         let slot = self.slot;
         let header = &slot.header;
-        let place = Location { module: slot.module, slot: Some(slot.slot), lane: None, unit: None };
+        let place = slot.place(None);
         let Bounds { entry, exit, .. } = slot.bounds(0);
         if exit.is_none() {
             diagnostics.note(Kind::WarpNeverLeft, Some(place));
         }
-        let left_before = |exit: ExitHeader| match header.record_clock {
-            Clock::Cycles => exit.clock < entry,
-            Clock::GlobalTimer => exit.globaltimer < entry,
-        };
-        if slot.exit.is_some_and(left_before) {
+        if slot.exit.is_some_and(|exit| slot.of_clock(exit.clock, exit.globaltimer) < entry) {
             diagnostics.note(Kind::TimeNotMonotonic, Some(place));
         }
         if strategy_of(header).is_none() {
@@ -364,7 +346,7 @@ impl SlotSource<'_> {
             lost: 0,
         };
         for lane in 0..=OTHER_LANES {
-            let place = Location { lane: Some(lane as u8), ..place };
+            let place = slot.place(Some(lane as u8));
             let first = decoder.scratch.recorded.regions.len();
             if let Some(LaneBuffer { buffer, counts, is_cut }) = slot.buffer(self.module, lane) {
                 if is_cut {

@@ -3,11 +3,11 @@
 use std::num::NonZeroUsize;
 use std::sync::OnceLock;
 
-use super::launches::{self, Arranged};
+use super::launches;
 use super::regions::RegionTicks;
 use super::{
-    Scratch, SiteKinds, Slot, SlotSource, blank_warp, describe, entry_and_exit, fit_clocks,
-    note_lost, note_nothing_selected, read_slots, threads, to_ns,
+    Scratch, SiteKinds, Slot, SlotSource, describe, entry_and_exit, fit_clocks, note_lost,
+    note_nothing_selected, read_slots, threads, to_ns,
 };
 use crate::capture::{Capture, CaptureEnd, ModuleCapture};
 use crate::clock::{ClockMap, ToNs};
@@ -50,8 +50,8 @@ pub struct Decoder<'c> {
     order: Vec<usize>,
     /// The launch of each slot.
     launch_of: Vec<usize>,
-    /// The slots that are left out; empty if all are shown.
-    hidden: Vec<bool>,
+    /// Of each slot, whether it is shown.
+    is_shown: Vec<bool>,
     /// The slots that are shown, in the order of the trace.
     shown: Vec<usize>,
     /// The launches with the warps that are shown.
@@ -140,7 +140,7 @@ impl<'c> Decoder<'c> {
                 (entry.ns, exit.map(|exit| exit.ns))
             })
             .collect();
-        let Arranged { launches, order } = launches::arrange(&slots, &times);
+        let (launches, order) = launches::arrange(&slots, &times);
         let mut launch_of = vec![0; slots.len()];
         for (number, launch) in launches.iter().enumerate() {
             for &slot in &order[launch.warps.clone()] {
@@ -159,9 +159,9 @@ impl<'c> Decoder<'c> {
             capture,
             kinds,
             sites_in_kernels,
+            is_shown: vec![true; slots.len()],
             slots,
             clocks,
-            hidden: Vec::new(),
             shown: order.clone(),
             launches,
             order,
@@ -206,15 +206,15 @@ impl<'c> Decoder<'c> {
     /// ```
     #[must_use]
     pub fn only(mut self, takes: impl Fn(&Warp) -> bool) -> Self {
-        let mut warp = blank_warp();
+        let mut warp = Warp::default();
         let is_shown = |slot: &usize| {
             warp.launch = self.launch_of[*slot];
             describe(&self.slots[*slot], &self.clocks, &mut warp);
             takes(&warp)
         };
         self.shown.retain(is_shown);
-        self.hidden = vec![true; self.slots.len()];
-        self.shown.iter().for_each(|&slot| self.hidden[slot] = false);
+        self.is_shown.fill(false);
+        self.shown.iter().for_each(|&slot| self.is_shown[slot] = true);
         let mut shown = self.shown.as_slice();
         let mut start = 0;
         for (number, launch) in self.launches.iter_mut().enumerate() {
@@ -225,10 +225,6 @@ impl<'c> Decoder<'c> {
         }
         self.found = OnceLock::new();
         self
-    }
-
-    fn is_shown(&self, slot: usize) -> bool {
-        !self.hidden.get(slot).copied().unwrap_or(false)
     }
 
     /// The number of shown warps: all of the capture, except those that [`Decoder::only`] leaves
@@ -259,7 +255,7 @@ impl<'c> Decoder<'c> {
 
     /// Visits the warps in the order of [`Trace::warps`], on this thread.
     pub fn each_warp(&self, mut visit: impl FnMut(&WarpRecords<'_>)) {
-        let mut memory = Memory::new();
+        let mut memory = Memory::default();
         Progress::expect("warps visited", self.shown.len());
         for &slot in Progress::each(&self.shown) {
             visit(&self.slot(slot, &mut memory, &mut Diagnostics::default()));
@@ -341,9 +337,7 @@ impl<'c> Decoder<'c> {
         Progress::expect("warps corrected", self.shown.len());
         outline.warps.clear();
         let mut odd = Diagnostics::default();
-        for (warps, of_warps) in
-            threads::in_ranges(self.threads, self.shown.len(), Memory::new, work)
-        {
+        for (warps, of_warps) in threads::in_ranges(self.threads, self.shown.len(), work) {
             outline.warps.extend(warps);
             odd.extend(&of_warps);
         }
@@ -377,37 +371,34 @@ impl<'c> Decoder<'c> {
     /// A trace of the warps that are shown, of each what `keep` returns. All are decoded: arrows and
     /// diagnostics are those of all. Beside it, how many regions those that are shown have.
     fn gather(&self, keep: impl Fn(&WarpRecords<'_>) -> Warp + Sync) -> (Trace, RegionCounts) {
-        struct Kept {
-            warp: Warp,
-            last_ns: Option<f64>,
-        }
         let work = |memory: &mut Memory, slots: std::ops::Range<usize>| {
             let mut diagnostics = Diagnostics::default();
             let mut recorded = Recorded::default();
             let mut regions = RegionCounts::default();
-            let kept: Vec<Kept> = slots
+            // With each warp that never left, when it was last heard of.
+            let kept: Vec<(Warp, Option<f64>)> = slots
                 .map(|slot| {
                     let open_before = diagnostics.count(Kind::OpenRegion);
                     let records = self.slot(slot, memory, &mut diagnostics);
                     recorded.add(self.slots[slot].kernel, &records, self.head.sites.len());
                     let last_ns = records.warp.exit.is_none().then(|| records.last_ns());
-                    if !self.is_shown(slot) {
-                        return Kept { warp: records.warp.clone(), last_ns };
+                    if !self.is_shown[slot] {
+                        return (records.warp.clone(), last_ns);
                     }
                     regions.all += records.regions().len();
                     regions.open += diagnostics.count(Kind::OpenRegion) - open_before;
                     let warp = keep(&records);
                     Progress::step();
-                    Kept { warp, last_ns }
+                    (warp, last_ns)
                 })
                 .collect();
             (kept, diagnostics, regions, recorded)
         };
         Progress::expect("warps decoded", self.shown.len());
-        let done = threads::in_ranges(self.threads, self.slots.len(), Memory::new, work);
+        let done = threads::in_ranges(self.threads, self.slots.len(), work);
         let mut regions = RegionCounts::default();
         let mut trace = self.head.clone();
-        let mut kept: Vec<Option<Kept>> = Vec::with_capacity(self.slots.len());
+        let mut kept = Vec::with_capacity(self.slots.len());
         let mut recorded = Recorded::default();
         for (slots, diagnostics, of_part, recorded_in_part) in done {
             recorded.append(recorded_in_part);
@@ -419,7 +410,7 @@ impl<'c> Decoder<'c> {
         trace.never_recorded = recorded.missing(&self.sites_in_kernels, &self.head.sites);
         trace.warps.reserve_exact(kept.len());
         for slot in &self.order {
-            let Some(Kept { warp, last_ns }) = kept[*slot].take() else { continue };
+            let Some((warp, last_ns)) = kept[*slot].take() else { continue };
             if let Some(last_ns) = last_ns {
                 let end_ns = &mut trace.launches[warp.launch].end_ns;
                 *end_ns = end_ns.max(last_ns);
@@ -444,7 +435,7 @@ impl<'c> Decoder<'c> {
         let mut places = Vec::with_capacity(all);
         let mut count = 0;
         for &slot in &self.order {
-            let is_shown = self.is_shown(slot);
+            let is_shown = self.is_shown[slot];
             places.push(is_shown.then_some(count));
             count += usize::from(is_shown);
         }
@@ -515,14 +506,8 @@ impl WarpRecords<'_> {
 }
 
 /// Memory that a thread uses again for each warp.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct Memory {
     scratch: Scratch,
     warp: Warp,
-}
-
-impl Memory {
-    pub(crate) fn new() -> Self {
-        Self { scratch: Scratch::default(), warp: blank_warp() }
-    }
 }

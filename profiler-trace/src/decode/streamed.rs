@@ -27,7 +27,7 @@ pub struct StreamedTrace<'d> {
 
 impl<'d> StreamedTrace<'d> {
     pub(crate) fn new(decoder: &'d Decoder<'d>) -> Self {
-        Self { decoder, outline: decoder.outline(), memory: RefCell::new(Memory::new()) }
+        Self { decoder, outline: decoder.outline(), memory: RefCell::default() }
     }
 
     /// The number of regions of all warps.

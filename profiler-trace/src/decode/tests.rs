@@ -12,6 +12,7 @@ use super::units::SiteKinds;
 use crate::Capture;
 use crate::diagnostic::DiagnosticKind as Kind;
 use crate::model::{Trace, Value};
+use crate::support::spans;
 use crate::synthetic::{Content, Keep, SyntheticModule, SyntheticWarp, sized};
 
 /// A unit of a program: what, at which site, how many ticks after the one before it, a number.
@@ -121,7 +122,7 @@ proptest! {
     }
 }
 
-/// One warp with two regions' sites, 2 and 3, and a mark's, 4.
+/// One warp with two regions' sites, 2 and 3, and a mark's, 4. It leaves late, unless it says otherwise.
 fn one(keep: Keep, capacity: u32, record: impl Fn(&mut SyntheticWarp)) -> Capture {
     let mut module = SyntheticModule::new(keep, capacity);
     let kernel = module.site(SiteKind::Kernel, "kernel");
@@ -129,21 +130,13 @@ fn one(keep: Keep, capacity: u32, record: impl Fn(&mut SyntheticWarp)) -> Captur
     module.site(SiteKind::Region, "b");
     module.site(SiteKind::Mark, "mark");
     let mut warp = SyntheticWarp::new(kernel, ENTRY, 64_000);
-    record(&mut warp);
     warp.leave(ENTRY + (1 << 38), 64_000 + (1 << 37));
+    record(&mut warp);
     module.warps.push(warp);
     let mut capture = module.into_capture().expect("the sites are whole");
     // Known, so that nobody needs to read the clocks for so long.
     capture.device.clock_mhz = Some(2000.0);
     capture
-}
-
-/// Begin, end and depth of the regions of the only warp.
-fn spans(trace: &Trace) -> Vec<(u64, Option<u64>, u16)> {
-    let regions = trace.warps[0].regions.iter();
-    regions
-        .map(|region| (region.start.ticks, region.end.map(|end| end.ticks), region.depth))
-        .collect()
 }
 
 /// Holds the regions and diagnostics of the only warp against what is expected, decoded in both ways.
@@ -158,17 +151,13 @@ fn check(capture: &Capture, expected: &[(u64, Option<u64>, u16)], kinds: &[Kind]
 /// Where the capture ends within a ring of a warp that never left, too.
 #[test]
 fn the_unit_of_an_orphaned_value_is_named() {
-    let mut module = SyntheticModule::new(Keep::Last, 4);
-    let kernel = module.site(SiteKind::Kernel, "kernel");
-    let region = module.site(SiteKind::Region, "a");
-    let mark = module.site(SiteKind::Mark, "mark");
-    let mut warp = SyntheticWarp::new(kernel, ENTRY, 64_000);
-    for ticks in 6_000..6_004 {
-        warp.mark(mark, None, ticks);
-    }
-    warp.attach(region, 6_004, Value::Unsigned(1)).mark(mark, None, 6_005);
-    module.warps.push(warp);
-    let mut capture = module.into_capture().expect("the sites are whole");
+    let mut capture = one(Keep::Last, 4, |warp| {
+        for ticks in 6_000..6_004 {
+            warp.mark(4, None, ticks);
+        }
+        warp.attach(2, 6_004, Value::Unsigned(1)).mark(4, None, 6_005);
+        warp.exit = None;
+    });
     for held in [4, 3] {
         capture.modules[0].records.truncate(16 * held);
         let trace = Decoder::new(&capture).trace();
@@ -181,16 +170,12 @@ fn the_unit_of_an_orphaned_value_is_named() {
 #[test]
 fn the_clock_wraps_between_records() {
     let wrap = 1 << 40;
-    let mut module = SyntheticModule::new(Keep::Last, 4);
-    let kernel = module.site(SiteKind::Kernel, "kernel");
-    module.site(SiteKind::Region, "a");
-    module.site(SiteKind::Mark, "mark");
-    let mut warp = SyntheticWarp::new(kernel, wrap - 1_000, 64_000);
-    warp.mark(3, None, wrap - 900).mark(3, None, wrap - 800).mark(3, None, wrap - 20);
-    warp.begin(2, None, wrap - 10).end(2, None, wrap + 10).mark(3, None, wrap + 30);
-    warp.leave(wrap + 2_000_000, 1_064_500);
-    module.warps.push(warp);
-    let capture = module.into_capture().expect("the sites are whole");
+    let capture = one(Keep::Last, 4, |warp| {
+        warp.header.clock = wrap - 1_000;
+        warp.mark(4, None, wrap - 900).mark(4, None, wrap - 800).mark(4, None, wrap - 20);
+        warp.begin(2, None, wrap - 10).end(2, None, wrap + 10).mark(4, None, wrap + 30);
+        warp.leave(wrap + 2_000_000, 1_064_500);
+    });
     check(&capture, &[(wrap - 10, Some(wrap + 10), 0)], &[Kind::BufferTooSmall]);
     let trace = Decoder::new(&capture).trace();
     let marks: Vec<u64> = trace.warps[0].marks.iter().map(|mark| mark.time.ticks).collect();
@@ -201,91 +186,20 @@ fn the_clock_wraps_between_records() {
 fn a_range_at_the_tick_of_older_records_leaves_their_time_open() {
     // More than 2^40 ticks after the entry: of the mark it is not certain when it was written.
     let at = ENTRY + (3 << 39);
-    let capture = |first_is_mark: bool| {
-        let mut module = SyntheticModule::new(Keep::Last, 2);
-        let kernel = module.site(SiteKind::Kernel, "kernel");
-        module.site(SiteKind::Region, "a");
-        module.site(SiteKind::Mark, "mark");
-        let mut warp = SyntheticWarp::new(kernel, ENTRY, 64_000);
-        warp.mark(3, None, ENTRY + 1);
-        if first_is_mark {
-            warp.mark(3, None, at).range(2, None, at - 5, at);
-        } else {
-            warp.range(2, None, at - 5, at).mark(3, None, at);
-        }
-        warp.leave(at + 10, 64_000 + (3 << 38));
-        module.warps.push(warp);
-        module.into_capture().expect("the sites are whole")
-    };
     for first_is_mark in [true, false] {
-        let capture = capture(first_is_mark);
+        let capture = one(Keep::Last, 2, |warp| {
+            warp.mark(4, None, ENTRY + 1);
+            if first_is_mark {
+                warp.mark(4, None, at).range(2, None, at - 5, at);
+            } else {
+                warp.range(2, None, at - 5, at).mark(4, None, at);
+            }
+            warp.leave(at + 10, 64_000 + (3 << 38));
+        });
         let trace = Decoder::new(&capture).trace();
         assert_eq!(trace.diagnostics.count(Kind::AmbiguousWrap), u64::from(first_is_mark));
         assert_eq!(trace, carefully(&capture));
     }
-}
-
-#[test]
-fn of_those_that_end_together_the_one_that_ended_later_is_around_the_others() {
-    let capture = one(Keep::First, 8, |warp| {
-        warp.begin(2, Some(3), 6_010).end(2, Some(3), 6_050).range(3, Some(3), 6_000, 6_050);
-        warp.begin(2, None, 7_010).end(2, None, 7_050).range(3, None, 7_000, 7_050);
-    });
-    let expected = [
-        (6_000, Some(6_050), 0),
-        (6_010, Some(6_050), 1),
-        (7_000, Some(7_050), 0),
-        (7_010, Some(7_050), 1),
-    ];
-    check(&capture, &expected, &[]);
-}
-
-#[test]
-fn both_ways_take_a_begin_of_40_bits_for_certain_up_to_2_40_ticks_after_the_entry() {
-    let records: [fn(&mut SyntheticWarp, u32, u64) -> &mut SyntheticWarp; 3] = [
-        |warp, region, start| warp.range(region, Some(3), start, start + 10),
-        |warp, region, start| warp.range_unsigned(region, start, start + 10, 3),
-        |warp, region, start| warp.range_signed(region, start, start + 10, -3),
-    ];
-    for (after_entry, is_certain) in [((1 << 40) - 1, true), (1 << 40, false)] {
-        for record in records {
-            let mut module = SyntheticModule::new(Keep::First, 4);
-            let kernel = module.site(SiteKind::Kernel, "kernel");
-            let region = module.site(SiteKind::Region, "a");
-            let mark = module.site(SiteKind::Mark, "mark");
-            let start = ENTRY + after_entry;
-            let mut warp = SyntheticWarp::new(kernel, ENTRY, 64_000);
-            record(warp.mark(mark, None, ENTRY + (1 << 39)), region, start);
-            warp.leave(start + 20, 64_000 + after_entry / 2);
-            module.warps.push(warp);
-            let capture = module.into_capture().expect("the sites are whole");
-            let trace = carefully(&capture);
-            assert_eq!(spans(&trace), [(start, Some(start + 10), 0)]);
-            assert_eq!(trace.diagnostics.get(Kind::AmbiguousWrap).is_none(), is_certain);
-            assert_eq!(trace, Decoder::new(&capture).trace());
-        }
-    }
-}
-
-#[test]
-fn lanes_beside_each_other_are_not_mixed_up() {
-    let mut module = SyntheticModule::new(Keep::First, 4);
-    module.lane_capacity = Some(4);
-    let kernel = module.site(SiteKind::Kernel, "kernel");
-    let mark = module.site(SiteKind::Mark, "mark");
-    let mut warp = SyntheticWarp::new(kernel, ENTRY, 64_000);
-    for lane in 0..32 {
-        for number in 1..=3 {
-            warp.lane(lane).mark(mark, None, ENTRY + 100 * u64::from(lane) + number);
-        }
-    }
-    warp.leave(ENTRY + 10_000_000, 5_064_000);
-    module.warps.push(warp);
-    let trace = Decoder::new(&module.into_capture().expect("the sites are whole")).trace();
-    assert!(trace.diagnostics.is_empty(), "{}", trace.diagnostics);
-    assert_eq!(trace.recorded(), 32 * 3);
-    let lanes = trace.warps[0].marks.iter();
-    assert!(lanes.into_iter().all(|mark| u64::from(mark.lane) == (mark.time.ticks - ENTRY) / 100));
 }
 
 #[test]
@@ -378,19 +292,6 @@ mod values {
         }
     }
 
-    /// A record of a mark's site cannot be one of a region with a value.
-    #[test]
-    fn at_a_site_of_no_region_they_are_odd() {
-        for kind in [RecordKind::RangeUnsigned, RecordKind::RangeSigned] {
-            let capture = one(Keep::First, 8, |warp| {
-                warp.unit([stamp(7, 6_000), stamp(tag(kind, 4), 6_010)]);
-            });
-            let trace = Decoder::new(&capture).trace();
-            assert_eq!(trace.diagnostics.count(Kind::KindMismatch), 1, "{}", trace.diagnostics);
-            assert_eq!((trace.warps[0].regions.len(), trace.lost()), (0, 1));
-        }
-    }
-
     /// Nobody believes a begin before the entry.
     #[test]
     fn a_begin_before_the_entry_is_cut() {
@@ -419,20 +320,15 @@ mod watched {
         const PART: u64 = (1 << 40) - 100;
         let (begin, end) = (6_000, 6_000 + 5 * PART + 50);
         let watched = |start: u64| {
-            let mut capture = one(Keep::First, 16, |warp| {
+            one(Keep::First, 16, |warp| {
                 warp.begin(2, None, begin);
                 // In between something is recorded often enough.
                 for part in 1..=5 {
                     warp.mark(4, None, begin + part * PART);
                 }
                 warp.watched(2, None, start, end);
-            });
-            // The warp leaves soon after.
-            let (exit, nanoseconds) = (end + 50, 64_000 + (end + 50 - ENTRY) / 2);
-            let words = [exit, nanoseconds].map(u64::to_le_bytes).concat();
-            let at = 8 * profiler_wire::header::EXIT_START;
-            capture.modules[0].headers[at..at + 16].copy_from_slice(&words);
-            capture
+                warp.leave(end + 50, 64_000 + (end + 50 - ENTRY) / 2);
+            })
         };
         check(&watched(begin + 7), &[(begin + 7, Some(end), 0)], &[]);
         // A reading that does not stand right after that begin is of another region, of which 40 bits do not

@@ -17,20 +17,19 @@ pub(super) fn available() -> NonZeroUsize {
 
 /// Does the work for the numbers up to `count`, range by range, and returns what came of the ranges in
 /// their order. Each thread has a state of its own.
-pub(super) fn in_ranges<State, Done: Send>(
+pub(super) fn in_ranges<State: Default, Done: Send>(
     threads: NonZeroUsize,
     count: usize,
-    state: impl Fn() -> State + Sync,
     work: impl Fn(&mut State, Range<usize>) -> Done + Sync,
 ) -> Vec<Done> {
     if threads.get() == 1 || count <= 1 {
-        return vec![work(&mut state(), 0..count)];
+        return vec![work(&mut State::default(), 0..count)];
     }
     let pieces = count.min(threads.get().saturating_mul(PIECES));
     let next = AtomicUsize::new(0);
     let progress = Progress::current();
     let run = || {
-        let mut state = state();
+        let mut state = State::default();
         let mut done = Vec::new();
         loop {
             // Relaxed: it need only give each piece to one thread. The scope's beginning and its
@@ -71,7 +70,7 @@ mod tests {
         for count in [0, 1, 2, 7, 1000] {
             for threads in [1, 2, 3, 40] {
                 let threads = NonZeroUsize::new(threads).unwrap_or(NonZeroUsize::MIN);
-                let ranges = in_ranges(threads, count, || (), |(), range| range);
+                let ranges = in_ranges(threads, count, |(), range| range);
                 assert!(!ranges.is_empty(), "nothing is a range, too");
                 let numbers: Vec<usize> = ranges.into_iter().flatten().collect();
                 assert!(numbers.into_iter().eq(0..count));

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{Diff, DiffRow, Figures, SideFacts, Subject, ThresholdReport};
+use super::{Diff, DiffRow, Outcome, Part, ThresholdReport};
 use crate::stats::GroupBy;
 
 impl Diff {
@@ -13,8 +13,8 @@ impl Diff {
     pub fn to_json(&self) -> Value {
         json!({
             "schema": "profiler-diff-1",
-            "a": side(&self.a),
-            "b": side(&self.b),
+            "a": self.a,
+            "b": self.b,
             "notes": self.notes,
             "devices_differ": self.devices_differ,
             "is_damaged": self.is_damaged,
@@ -36,7 +36,7 @@ impl ThresholdReport {
     /// The outcome and its reasons as JSON, to stand beside [`Diff::to_json`].
     #[must_use]
     pub fn to_json(&self) -> Value {
-        let reason = |(outcome, reason): &(super::Outcome, String)| json!({ "outcome": outcome.name(), "reason": reason });
+        let reason = |(outcome, reason): &(Outcome, String)| json!({ "outcome": outcome.name(), "reason": reason });
         json!({
             "outcome": self.outcome.name(),
             "reasons": self.reasons.iter().map(reason).collect::<Vec<_>>(),
@@ -44,35 +44,19 @@ impl ThresholdReport {
     }
 }
 
-fn side(facts: &SideFacts) -> Value {
-    json!({
-        "captures": facts.captures,
-        "launches": facts.launches,
-        "recorded": facts.recorded,
-        "lost": facts.lost,
-        "devices": facts.devices,
-        "emulated": facts.emulated,
-        "clock_mhz": facts.clock_mhz,
-        "cost_subtracted": facts.cost_subtracted,
-        "errors": facts.errors,
-        "unmet": facts.unmet,
-        "unfinished": facts.unfinished,
-    })
-}
-
 fn row(row: &DiffRow) -> Value {
-    let (subject, path) = match &row.subject {
-        Subject::Launch { .. } => ("launch", &[][..]),
-        Subject::Kernel { .. } => ("kernel", &[][..]),
-        Subject::Region { path, .. } => ("region", &path[..]),
+    let (subject, path) = match &row.subject.part {
+        Part::Launches => ("launch", &[][..]),
+        Part::Warps => ("kernel", &[][..]),
+        Part::Region(path) => ("region", &path[..]),
     };
     json!({
         "subject": subject,
-        "kernel": row.kernel(),
+        "kernel": row.subject.kernel,
         "path": path,
         "unit": if row.in_cycles { "cycles" } else { "ns" },
-        "a": row.a.as_ref().map(figures),
-        "b": row.b.as_ref().map(figures),
+        "a": row.a,
+        "b": row.b,
         "change": {
             "absolute": row.absolute,
             "relative": row.relative,
@@ -86,15 +70,6 @@ fn row(row: &DiffRow) -> Value {
             "b": row.unit_counts.1,
             "neighbours_together": row.group,
         })),
-        "verdict": row.verdict.name(),
-    })
-}
-
-fn figures(figures: &Figures) -> Value {
-    json!({
-        "count": figures.count,
-        "open": figures.open,
-        "count_per_launch": figures.count_per_launch,
-        "mean": figures.mean,
+        "verdict": row.verdict,
     })
 }

@@ -52,6 +52,8 @@ mod threshold;
 
 use std::fmt;
 
+use serde::Serialize;
+
 use crate::model::Trace;
 
 use options::Unit;
@@ -65,52 +67,40 @@ pub use threshold::{Outcome, Threshold, ThresholdReport};
 pub const ENOUGH_UNITS: usize = 6;
 
 /// The subject of a row.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-enum Subject {
-    /// Launches of a kernel, from the first entry of a warp to the last exit, in nanoseconds.
-    /// Launches with a warp that never left have no end.
-    Launch {
-        /// The kernel's name.
-        kernel: String,
-    },
-    /// A kernel as its warps see it, from entry to exit.
-    Kernel {
-        /// The kernel's name.
-        kernel: String,
-    },
-    /// A region.
-    Region {
-        /// The kernel's name.
-        kernel: String,
-        /// The names of the regions that enclose it, if paths are matched, and its own. After 64 of
-        /// them `…` stands for the others.
-        path: Vec<String>,
-    },
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+struct Subject {
+    /// The kernel's name.
+    kernel: String,
+    part: Part,
 }
 
-impl Subject {
-    fn kernel(&self) -> &str {
-        match self {
-            Self::Launch { kernel } | Self::Kernel { kernel } | Self::Region { kernel, .. } => {
-                kernel
-            }
-        }
-    }
+/// What of a kernel a row is about, in the order of rows.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+enum Part {
+    /// Its launches, from the first entry of a warp to the last exit, in nanoseconds.
+    /// Launches with a warp that never left have no end.
+    Launches,
+    /// The kernel as its warps see it, from entry to exit.
+    Warps,
+    /// A region: the names of the regions that enclose it, if paths are matched, and its own. After 64
+    /// of them `…` stands for the others.
+    Region(Vec<String>),
 }
 
 /// `gemm (launches)`, `gemm`, `gemm › tile › load`.
 impl fmt::Display for Subject {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Launch { kernel } => write!(f, "{kernel} (launches)"),
-            Self::Kernel { kernel } => f.write_str(kernel),
-            Self::Region { kernel, path } => write!(f, "{kernel} › {}", path.join(" › ")),
+        let Self { kernel, part } = self;
+        match part {
+            Part::Launches => write!(f, "{kernel} (launches)"),
+            Part::Warps => f.write_str(kernel),
+            Part::Region(path) => write!(f, "{kernel} › {}", path.join(" › ")),
         }
     }
 }
 
-/// The figures of one side in a row.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+/// The figures of one side in a row. Their names are those in JSON.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 struct Figures {
     /// Regions (warps, launches) with a begin and an end; the mean is of these.
     count: u64,
@@ -122,8 +112,9 @@ struct Figures {
     mean: f64,
 }
 
-/// The conclusion about the times of a row.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+/// The conclusion about the times of a row. Its names are those in JSON.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
 enum Verdict {
     /// No change was found: the difference may be noise, or is too small.
     NoChange,
@@ -139,21 +130,6 @@ enum Verdict {
     TooFew,
     /// Recorded in cycles on one side and in nanoseconds on the other.
     OtherClock,
-}
-
-impl Verdict {
-    /// A stable name, for programs.
-    const fn name(self) -> &'static str {
-        match self {
-            Self::NoChange => "no-change",
-            Self::Slower => "slower",
-            Self::Faster => "faster",
-            Self::OnlyA => "only-a",
-            Self::OnlyB => "only-b",
-            Self::TooFew => "too-few",
-            Self::OtherClock => "other-clock",
-        }
-    }
 }
 
 /// One region (or kernel) on both sides.
@@ -187,16 +163,6 @@ struct DiffRow {
 }
 
 impl DiffRow {
-    /// Its name: `gemm (launches)`, `gemm`, `gemm › tile › load`.
-    fn name(&self) -> String {
-        self.subject.to_string()
-    }
-
-    /// The kernel's name.
-    fn kernel(&self) -> &str {
-        self.subject.kernel()
-    }
-
     /// The units that were compared, in plural (`launches`), if there was a test.
     fn units(&self) -> Option<&'static str> {
         self.units.map(Unit::plural)

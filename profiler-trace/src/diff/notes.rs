@@ -2,7 +2,7 @@
 
 use super::options::Unit;
 use super::side::{DiffSide, SideFacts};
-use super::{DiffRow, ENOUGH_UNITS, Figures, Subject, Verdict};
+use super::{DiffRow, ENOUGH_UNITS, Figures, Part, Verdict};
 use crate::display::counted;
 use crate::units::digits;
 
@@ -86,14 +86,14 @@ fn of_side(
              it from all or from none"
         ));
     }
-    let open = |is_counted: fn(&Subject) -> bool| -> u64 {
-        let rows = rows.iter().filter(|row| is_counted(&row.subject));
+    let open = |is_counted: fn(&Part) -> bool| -> u64 {
+        let rows = rows.iter().filter(|row| is_counted(&row.subject.part));
         rows.filter_map(figures).map(|of| of.open).sum()
     };
     for (open, one, several, lack) in [
-        (open(|of| matches!(of, Subject::Launch { .. })), "launch", "launches", "did not end"),
-        (open(|of| matches!(of, Subject::Region { .. })), "region", "regions", "did not end"),
-        (open(|of| matches!(of, Subject::Kernel { .. })), "warp", "warps", "never left"),
+        (open(|of| matches!(of, Part::Launches)), "launch", "launches", "did not end"),
+        (open(|of| matches!(of, Part::Region(_))), "region", "regions", "did not end"),
+        (open(|of| matches!(of, Part::Warps)), "warp", "warps", "never left"),
     ] {
         match open {
             0 => {}

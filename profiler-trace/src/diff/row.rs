@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, HashMap};
 use super::options::Unit;
 use super::side::{DiffSide, Durations, Place};
 use super::test::{self, Sums};
-use super::{DiffRow, ENOUGH_UNITS, Figures, Subject, Verdict};
+use super::{DiffRow, ENOUGH_UNITS, Figures, Part, Subject, Verdict};
 use crate::progress::Progress;
 
 /// Permutations for each row: more if there are so many rows that a single change among them could
@@ -20,14 +20,14 @@ pub(super) fn rows(a: &DiffSide, b: &DiffSide) -> Vec<DiffRow> {
     let mut kernels: HashMap<&str, usize> = HashMap::new();
     for subject in &subjects {
         let next = kernels.len();
-        kernels.entry(subject.kernel()).or_insert(next);
+        kernels.entry(&subject.kernel).or_insert(next);
     }
-    let rank = |of: &Subject| match of {
-        Subject::Launch { .. } => 0,
-        Subject::Kernel { .. } => 1,
-        Subject::Region { .. } => 2,
+    let rank = |part: &Part| match part {
+        Part::Launches => 0,
+        Part::Warps => 1,
+        Part::Region(_) => 2,
     };
-    subjects.sort_by_cached_key(|subject| (kernels[subject.kernel()], rank(subject)));
+    subjects.sort_by_key(|subject| (kernels[&*subject.kernel], rank(&subject.part)));
     let needed = 10.0 * subjects.len() as f64 / a.options.false_discovery_rate;
     let permutations = PERMUTATIONS.max((needed as u32).min(MOST_PERMUTATIONS));
     Progress::expect("rows compared", subjects.len());
@@ -80,8 +80,8 @@ fn row(sides: (&DiffSide, &DiffSide), subject: &Subject, permutations: u32, seed
             (0.0, _) => None,
             (of_a, of_b) => Some(of_b / of_a - 1.0),
         };
-        let kinds: &[Unit] = match subject {
-            Subject::Launch { .. } => &[Unit::Capture, Unit::Launch],
+        let kinds: &[Unit] = match subject.part {
+            Part::Launches => &[Unit::Capture, Unit::Launch],
             _ => &Unit::ALL,
         };
         for &unit in kinds {
@@ -129,7 +129,7 @@ fn units(durations: &Durations, places: &[Place], unit: Unit) -> Vec<Sums> {
 fn figures(side: &DiffSide, subject: &Subject, of: &Durations) -> Figures {
     let count: u64 = of.runs.iter().map(|run| u64::from(run.count)).sum();
     let sum: f64 = of.runs.iter().map(|run| run.sum).sum();
-    let launches = side.launches.get(subject.kernel()).copied().unwrap_or_default();
+    let launches = side.launches.get(&subject.kernel).copied().unwrap_or_default();
     Figures {
         count,
         open: of.open,

@@ -4,13 +4,14 @@ use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 
 use profiler_wire::header::Clock;
+use serde::Serialize;
 
-use super::Subject;
 use super::options::{DiffError, DiffOptions};
+use super::{Part, Subject};
 use crate::diagnostic::{DiagnosticKind, Severity};
 use crate::model::Trace;
 use crate::source::WarpSource;
-use crate::stats::collect::{self, InTrace, Seen, Walk};
+use crate::stats::collect::Walk;
 
 /// One side of a comparison, made of traces that need not all be in memory at once.
 ///
@@ -28,8 +29,8 @@ pub struct DiffSide {
     blocks: u32,
 }
 
-/// The contents of a side.
-#[derive(Clone, Debug, Default, PartialEq)]
+/// The contents of a side. Their names are those in JSON.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub(super) struct SideFacts {
     /// Traces, each of one capture.
     pub(super) captures: u64,
@@ -190,7 +191,7 @@ impl DiffSide {
                 } else {
                     durations.push(first, launch.end_ns - launch.start_ns);
                 }
-                self.append(Subject::Launch { kernel }, durations);
+                self.append(Subject { kernel, part: Part::Launches }, durations);
             }
         }
         places
@@ -200,36 +201,29 @@ impl DiffSide {
         let query = self.options.query.clone();
         let mut walk = Walk::new(source, &query);
         let mut rows: Vec<Option<(bool, Durations)>> = Vec::new();
-        walk.seen(|_, row, InTrace { warp, index }, seen| {
-            if !query.takes_begin(collect::begin(warp, &seen)) {
+        walk.seen(|_, row, seen| {
+            if !query.takes_begin(seen.start().ns) {
                 return;
             }
-            let in_cycles = warp.clock == Clock::Cycles;
+            let in_cycles = seen.warp.clock == Clock::Cycles;
             let row = row as usize;
             if rows.len() <= row {
                 rows.resize(row + 1, None);
             }
-            let is_kernel = matches!(seen, Seen::Kernel);
-            let (_, durations) =
-                rows[row].get_or_insert_with(|| (is_kernel, Durations::new(in_cycles)));
+            let new = || (seen.region.is_none(), Durations::new(in_cycles));
+            let (_, durations) = rows[row].get_or_insert_with(new);
             durations.is_mixed |= durations.in_cycles != in_cycles;
-            let duration =
-                if in_cycles { collect::cycles(warp, &seen) } else { collect::ns(warp, &seen) };
-            match duration {
-                Some(duration) => durations.push(places[index], duration),
+            match if in_cycles { seen.cycles() } else { seen.ns() } {
+                Some(duration) => durations.push(places[seen.index], duration),
                 None => durations.open += 1,
             }
         });
         for (row, of_row) in rows.into_iter().enumerate() {
             let Some((is_kernel, durations)) = of_row else { continue };
             let (kernel, mut path, name) = walk.names(row as u32);
-            let subject = if is_kernel {
-                Subject::Kernel { kernel }
-            } else {
-                path.push(name);
-                Subject::Region { kernel, path }
-            };
-            self.append(subject, durations);
+            path.push(name);
+            let part = if is_kernel { Part::Warps } else { Part::Region(path) };
+            self.append(Subject { kernel, part }, durations);
         }
     }
 

@@ -3,7 +3,7 @@
 use std::fmt;
 
 use super::threshold::percent;
-use super::{Diff, DiffRow, Figures, Subject, Verdict};
+use super::{Diff, DiffRow, Figures, Part, Verdict};
 use crate::display::{counted, one_line, printable};
 use crate::table::{Sheet, Spare};
 use crate::units::{digits, duration};
@@ -44,10 +44,11 @@ impl fmt::Display for Diff {
 }
 
 fn cells(row: &DiffRow) -> Vec<String> {
-    let name = match &row.subject {
-        Subject::Launch { kernel } => format!("{}, launches", one_line(kernel)),
-        Subject::Kernel { kernel } => format!("{}, warps", one_line(kernel)),
-        Subject::Region { path, .. } => {
+    let kernel = one_line(&row.subject.kernel);
+    let name = match &row.subject.part {
+        Part::Launches => format!("{kernel}, launches"),
+        Part::Warps => format!("{kernel}, warps"),
+        Part::Region(path) => {
             let path: Vec<String> = path.iter().map(|name| one_line(name)).collect();
             format!("  {}", path.join(" › "))
         }
@@ -77,7 +78,8 @@ fn cells(row: &DiffRow) -> Vec<String> {
         Verdict::OnlyB => "only in B",
         Verdict::TooFew => "too few units",
         Verdict::OtherClock => "other clock",
-        changed => changed.name(),
+        Verdict::Slower => "slower",
+        Verdict::Faster => "faster",
     };
     vec![
         name,

@@ -8,10 +8,10 @@ use profiler_wire::SiteKind;
 use profiler_wire::header::Clock;
 
 use super::{Diff, DiffOptions, DiffRow, DiffSide, Outcome, Threshold, Verdict, diff};
-use crate::diagnostic::{Diagnostic, DiagnosticKind};
+use crate::diagnostic::DiagnosticKind;
 use crate::model::Trace;
 use crate::stats::{GroupBy, StatsQuery};
-use crate::support::{gpu, launch, region, site, warp};
+use crate::support::{gpu, launch, region, said, site, warp};
 use noise::{MODEL, Model, Noise};
 
 /// A duration in nanoseconds, by the number of the launch.
@@ -41,7 +41,7 @@ fn even(launches: usize, names: &[(&str, OfLaunch)]) -> Trace {
 
 impl Diff {
     fn get(&self, name: &str) -> Option<&DiffRow> {
-        self.rows.iter().find(|row| row.name() == name)
+        self.rows.iter().find(|row| row.subject.to_string() == name)
     }
 }
 
@@ -56,7 +56,7 @@ fn figures_changes_and_verdicts() {
     let a = even(8, &[("load", jitter), ("mma", jitter), ("gone", jitter)]);
     let b = even(8, &[("load", slower), ("mma", jitter), ("new", jitter)]);
     let result = compare(&[a], &[b]);
-    let names: Vec<_> = result.rows.iter().map(|row| row.name()).collect();
+    let names: Vec<_> = result.rows.iter().map(|row| row.subject.to_string()).collect();
     let wanted =
         ["gemm (launches)", "gemm", "gemm › load", "gemm › mma", "gemm › gone", "gemm › new"];
     assert_eq!(names, wanted);
@@ -173,12 +173,7 @@ fn what_is_wrong_with_a_side_is_said() {
     b.warps[2].exit = None;
     b.clock_mhz = Some(1500.0);
     b.cost_subtracted = true;
-    b.diagnostics.add(Diagnostic {
-        kind: DiagnosticKind::DamagedUnit,
-        count: 3,
-        number: 0,
-        place: None,
-    });
+    b.diagnostics.add(said(DiagnosticKind::DamagedUnit, 3, 0));
     let a = Trace { clock_mhz: Some(1980.0), ..a };
     let result = compare(from_ref(&a), &[b]);
     let notes = result.notes.join("\n");
@@ -247,7 +242,7 @@ fn what_did_not_end_is_not_short() {
     // The end of the capture.
     for kind in [DiagnosticKind::KernelFailed, DiagnosticKind::KernelRunning] {
         let mut cut = a.clone();
-        cut.diagnostics.add(Diagnostic { kind, count: 1, number: 0, place: None });
+        cut.diagnostics.add(said(kind, 1, 0));
         let strict = Threshold { allow_damage: false, ..lenient };
         let reason = "a kernel of side B failed or was still running";
         let notes = compare(from_ref(&a), from_ref(&cut)).notes.join("\n");

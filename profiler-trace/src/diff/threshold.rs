@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use super::{Diff, DiffRow, ENOUGH_UNITS, Figures, Subject, Unit, Verdict};
+use super::{Diff, DiffRow, ENOUGH_UNITS, Figures, Part, Unit, Verdict};
 use crate::display::printable;
 use crate::units::digits;
 
@@ -109,7 +109,7 @@ impl Diff {
                 }
                 Verdict::OtherClock => inconclusive(format!(
                     "{} was recorded in cycles here and in nanoseconds there",
-                    row.name()
+                    row.subject
                 )),
                 _ if let Some(side) = never_ended(row) => {
                     inconclusive(format!("{} did not end on side {side}", row.subject));
@@ -117,7 +117,7 @@ impl Diff {
                 Verdict::TooFew if exceeds(row, threshold) => {
                     inconclusive(format!(
                         "{} looks slower by {} but has too few units for a test",
-                        row.name(),
+                        row.subject,
                         percent(row.relative)
                     ));
                 }
@@ -125,7 +125,7 @@ impl Diff {
             }
         }
         for row in self.rows.iter().filter(|row| exceeds(row, threshold)) {
-            let grew = format!("{}: the mean grew by {}", row.name(), percent(row.relative));
+            let grew = format!("{}: the mean grew by {}", row.subject, percent(row.relative));
             if row.is_change {
                 reasons.push((Outcome::Fail, grew));
             } else if row.p.is_some() && row.is_large(self.options.min_effect) {
@@ -148,7 +148,7 @@ impl Diff {
 /// and then, so they count if none ended; launches count if any did not end.
 fn never_ended(row: &DiffRow) -> Option<&'static str> {
     let (a, b) = (row.a?, row.b?);
-    let is_launch = matches!(row.subject, Subject::Launch { .. });
+    let is_launch = row.subject.part == Part::Launches;
     let on = |one: Figures, other: Figures| {
         one.count == 0 && other.count > 0 || is_launch && one.open > 0 && other.open == 0
     };

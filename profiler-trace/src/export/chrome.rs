@@ -62,11 +62,6 @@ impl<'t, W: Write> Chrome<'t, W> {
         Ok(())
     }
 
-    fn write(&mut self, event: &Map<String, Value>) -> io::Result<()> {
-        self.separate()?;
-        Ok(serde_json::to_writer(&mut self.writer, event)?)
-    }
-
     /// An event on the selected track, of a phase (which needs no escape), with the `rest` of its
     /// members, which is what an object holds within its braces.
     fn event(&mut self, phase: &str, ns: u64, duration: Option<u64>, rest: &str) -> io::Result<()> {
@@ -91,7 +86,8 @@ impl<'t, W: Write> Chrome<'t, W> {
         let event = json!({
             "ph": "M", "name": kind, "pid": on.0, "tid": on.1, "args": { name: value },
         });
-        event.as_object().map_or(Ok(()), |event| self.write(event))
+        self.separate()?;
+        Ok(serde_json::to_writer(&mut self.writer, &event)?)
     }
 
     fn flows(&mut self, ns: u64, event: &Event<'_>) -> io::Result<()> {

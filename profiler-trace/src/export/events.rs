@@ -94,6 +94,7 @@ struct Of<'t, 'w> {
 }
 
 /// The columns in which rows of one warp differ.
+#[derive(Default)]
 struct Record {
     kind: &'static str,
     site: SiteIndex,
@@ -111,13 +112,11 @@ impl<'t> Of<'t, '_> {
         Record {
             kind: "kernel",
             site: self.launch.kernel,
-            lane: None,
             track: self.warp.track,
-            depth: None,
             start: self.warp.entry,
             end: self.warp.exit,
-            value: None,
             counts: Some((self.warp.recorded, self.warp.lost)),
+            ..Record::default()
         }
     }
 
@@ -131,7 +130,7 @@ impl<'t> Of<'t, '_> {
             start: region.start,
             end: region.end,
             value: region.value,
-            counts: None,
+            ..Record::default()
         }
     }
 
@@ -146,11 +145,10 @@ impl<'t> Of<'t, '_> {
             site: mark.site,
             lane: Some(mark.lane),
             track: mark.track.or(self.warp.track),
-            depth: None,
             start: mark.time,
             end: Some(mark.time),
             value: mark.value,
-            counts: None,
+            ..Record::default()
         }
     }
 

@@ -16,7 +16,7 @@ use crate::model::{MarkIndex, Region, SiteIndex, Trace, Value, Warp};
 use crate::progress::Progress;
 use crate::source::{WarpSource, notes};
 use host::Calls;
-use tracks::{Held, Lanes};
+use tracks::{Held, Lanes, items};
 
 /// The content of an item of a row.
 #[derive(Clone, Copy)]
@@ -41,41 +41,44 @@ pub(super) fn walk(
     let axis = Axis::new(trace);
     let arrows = Arrows::new(trace, &axis);
     let calls = Calls::new(trace, &axis);
-    let mut walk = Walk { trace, source, options, arrows, calls, axis, tracks: 0 };
+    let late = Vec::new();
+    let (process, tracks) = (0, 0);
+    let mut walk =
+        Walk { trace, source, options, arrows, calls, axis, process, tracks, late, sink };
     let summary = notes::summary(source);
-    let mut late = Vec::new();
-    walk.host(&mut late, sink)?;
+    walk.host()?;
     for index in trace.shown_launches() {
-        let process = u32::try_from(index + 1).map_err(io::Error::other)?;
-        sink.process(process, &text::process(trace, index))?;
-        walk.summary(process, index, &summary, sink)?;
-        walk.launch(process, index, &mut late, sink)?;
+        walk.process(index + 1, &text::process(trace, index))?;
+        walk.summary(index, &summary)?;
+        walk.launch(index)?;
     }
     if trace.shown_launches().next().is_none() {
         let what = if trace.launches.is_empty() { "was recorded" } else { "is shown" };
-        sink.process(1, &format!("no launch {what}, {}", notes::device(&trace.device)))?;
-        walk.about(1, 0, 1, &summary, sink)?;
+        walk.process(1, &format!("no launch {what}, {}", notes::device(&trace.device)))?;
+        walk.about(0, 1, &summary)?;
     }
     // An arrow leads from what comes first; see [`Arrows::is_late`].
-    for (process, track, ns, index) in late {
-        sink.select(process, track)?;
-        sink.instant(ns, &walk.mark_event(index))?;
+    for (process, track, ns, index) in std::mem::take(&mut walk.late) {
+        walk.sink.select(process, track)?;
+        walk.sink.instant(ns, &walk.mark_event(index))?;
     }
     Ok(())
 }
 
-/// Marks to be put in at the end: process, track, time, which.
-type Late = Vec<(u32, u64, u64, MarkIndex)>;
-
-struct Walk<'t, S> {
+struct Walk<'t, S, K> {
     trace: &'t Trace,
     source: &'t S,
     options: &'t ExportOptions,
     arrows: Arrows,
     calls: Calls,
     axis: Axis,
+    /// The process that is written: a launch, or the host.
+    process: u32,
     /// The number of tracks so far.
     tracks: u64,
+    /// Marks to be put in at the end: process, track, time, which.
+    late: Vec<(u32, u64, u64, MarkIndex)>,
+    sink: &'t mut K,
 }
 
 /// The way to a track from its process.
@@ -93,25 +96,29 @@ impl Node {
     }
 }
 
-impl<'t, S: WarpSource> Walk<'t, S> {
+impl<'t, S: WarpSource, K: Sink> Walk<'t, S, K> {
+    /// Begins a process, whose tracks follow.
+    fn process(&mut self, number: usize, name: &str) -> io::Result<()> {
+        self.process = u32::try_from(number).map_err(io::Error::other)?;
+        self.sink.process(self.process, name)
+    }
+
     /// Declares a track below another, or below the process (whose own node has id 0).
     fn track(
         &mut self,
-        process: u32,
         parent: &mut Node,
         name: &str,
         description: &str,
         group: bool,
-        sink: &mut impl Sink,
     ) -> io::Result<Node> {
         self.tracks += 1;
         let path = match parent.path.as_str() {
             "" => name.to_owned(),
             path => format!("{path} / {name}"),
         };
-        sink.track(&Track {
+        self.sink.track(&Track {
             id: self.tracks,
-            process,
+            process: self.process,
             parent: (parent.id != 0).then_some(parent.id),
             name,
             path: &path,
@@ -124,92 +131,57 @@ impl<'t, S: WarpSource> Walk<'t, S> {
         Ok(Node { id: self.tracks, path, children: 0 })
     }
 
-    fn summary(
-        &mut self,
-        process: u32,
-        launch: usize,
-        lines: &[String],
-        sink: &mut impl Sink,
-    ) -> io::Result<()> {
+    fn summary(&mut self, launch: usize, lines: &[String]) -> io::Result<()> {
         let launch = &self.trace.launches[launch];
         let (start, end) = (self.axis.round(launch.start_ns), self.axis.round(launch.end_ns));
         // After the device.
         let (device, others) = lines.split_at(lines.len().min(1));
         let lines = [device, &[text::launch_facts(launch)], others].concat();
-        self.about(process, start, end.max(start + 1), &lines, sink)
+        self.about(start, end.max(start + 1), &lines)
     }
 
     /// The first track of a process: a slice over all of it for each line.
-    fn about(
-        &mut self,
-        process: u32,
-        start: u64,
-        end: u64,
-        lines: &[String],
-        sink: &mut impl Sink,
-    ) -> io::Result<()> {
+    fn about(&mut self, start: u64, end: u64, lines: &[String]) -> io::Result<()> {
         let description = lines.join("\n");
-        let name = "about this trace";
-        let track = self.track(process, &mut Node::root(), name, &description, false, sink)?;
-        sink.select(process, track.id)?;
+        let track = self.track(&mut Node::root(), "about this trace", &description, false)?;
+        self.sink.select(self.process, track.id)?;
         for line in lines {
-            sink.begin(start, end, &Event::text(line))?;
+            self.sink.begin(start, end, &Event::text(line))?;
         }
-        lines.iter().try_for_each(|_| sink.end(end))
+        lines.iter().try_for_each(|_| self.sink.end(end))
     }
 
-    fn launch(
-        &mut self,
-        process: u32,
-        launch: usize,
-        late: &mut Late,
-        sink: &mut impl Sink,
-    ) -> io::Result<()> {
+    fn launch(&mut self, launch: usize) -> io::Result<()> {
         let trace = self.trace;
         let mut root = Node::root();
         let warps = trace.launches[launch].warps.clone();
         let warps = warps.start.min(trace.warps.len())..warps.end.min(trace.warps.len());
         let users = self.users(warps.clone());
         if self.options.counters {
-            self.counters(process, &mut root, warps.clone(), sink)?;
+            self.counters(&mut root, warps.clone())?;
         }
-        let by_sm = self.options.by_sm;
         let mut order: Vec<usize> = warps.collect();
         order.retain(|&warp| has_own_track(&trace.warps[warp]));
         if !order.is_empty() {
-            let name = if by_sm { "by SM" } else { "by block" };
-            let mut top = self.top(process, &mut root, name, sink)?;
-            self.warps(process, &mut top, order, late, sink)?;
+            let name = if self.options.by_sm { "by SM" } else { "by block" };
+            let mut top = self.top(&mut root, name)?;
+            self.warps(&mut top, order)?;
         }
         if !users.is_empty() {
-            let mut top = self.top(process, &mut root, "by track", sink)?;
-            self.user_tracks(process, &mut top, users, late, sink)?;
+            let mut top = self.top(&mut root, "by track")?;
+            self.user_tracks(&mut top, users)?;
         }
         Ok(())
     }
 
     /// A group directly below a process. Viewers sort these by name and only what is below them by
     /// rank, so that nothing else stands there. Formats without parents do not need its name.
-    fn top(
-        &mut self,
-        process: u32,
-        root: &mut Node,
-        name: &str,
-        sink: &mut impl Sink,
-    ) -> io::Result<Node> {
-        let node = self.track(process, root, name, "", true, sink)?;
-        Ok(Node { path: String::new(), ..node })
+    fn top(&mut self, root: &mut Node, name: &str) -> io::Result<Node> {
+        Ok(Node { path: String::new(), ..self.track(root, name, "", true)? })
     }
 
     /// The tracks of the warps, in order.
-    fn warps(
-        &mut self,
-        process: u32,
-        top: &mut Node,
-        mut order: Vec<usize>,
-        late: &mut Late,
-        sink: &mut impl Sink,
-    ) -> io::Result<()> {
+    fn warps(&mut self, top: &mut Node, mut order: Vec<usize>) -> io::Result<()> {
         let trace = self.trace;
         let by_sm = self.options.by_sm;
         if by_sm {
@@ -220,8 +192,7 @@ impl<'t, S: WarpSource> Walk<'t, S> {
         for sm in order.chunk_by(|left, right| !by_sm || same_sm(left, right)) {
             let mut sm_node;
             let parent = if by_sm {
-                let name = format!("SM {}", trace.warps[sm[0]].sm);
-                sm_node = self.track(process, top, &name, "", true, sink)?;
+                sm_node = self.track(top, &format!("SM {}", trace.warps[sm[0]].sm), "", true)?;
                 &mut sm_node
             } else {
                 &mut *top
@@ -235,14 +206,14 @@ impl<'t, S: WarpSource> Walk<'t, S> {
                 let name = display::block(first.block, grid);
                 if let &[warp] = block {
                     let track = format!("{name}, warp {}", trace.warps[warp].warp);
-                    self.warp(process, parent, (warp, &track, &name), late, sink)?;
+                    self.warp(parent, warp, &track, &name)?;
                     Progress::step();
                     continue;
                 }
-                let mut node = self.track(process, parent, &name, "", true, sink)?;
+                let mut node = self.track(parent, &name, "", true)?;
                 for &warp in Progress::each(block) {
                     let track = format!("warp {}", trace.warps[warp].warp);
-                    self.warp(process, &mut node, (warp, &track, &name), late, sink)?;
+                    self.warp(&mut node, warp, &track, &name)?;
                 }
             }
         }
@@ -250,18 +221,11 @@ impl<'t, S: WarpSource> Walk<'t, S> {
     }
 
     /// A warp's own track and, below it, what crosses and what other lanes recorded.
-    fn warp(
-        &mut self,
-        process: u32,
-        parent: &mut Node,
-        (index, name, block): (usize, &str, &str),
-        late: &mut Late,
-        sink: &mut impl Sink,
-    ) -> io::Result<()> {
+    fn warp(&mut self, parent: &mut Node, index: usize, name: &str, block: &str) -> io::Result<()> {
         let held = Held::new(self.trace, index, self.source.warp(index));
         let warp = &*held.warp;
         let mut lanes: Lanes<'_, u8> = Lanes::default();
-        self.items(&held, |track, lane, item| {
+        items(&held, |track, lane, item| {
             if track.is_none() {
                 lanes.push(lane, item);
             }
@@ -273,15 +237,15 @@ impl<'t, S: WarpSource> Walk<'t, S> {
             (Some(rank), 0) => format!("{name} · SM {} · cluster rank {rank}", warp.sm),
             (_, lost) => format!("{name} · SM {} · lost {lost}", warp.sm),
         };
-        let mut node = self.track(process, parent, &short, &facts, false, sink)?;
+        let mut node = self.track(parent, &short, &facts, false)?;
         let own = lanes.next_if(|(lane, _)| *lane == 0);
         let own = own.map_or_else(Vec::new, |(_, items)| items);
-        self.rows(process, &mut node, nest(own), late, sink)?;
+        self.rows(&mut node, nest(own))?;
         for (lane, items) in lanes {
             let name = format!("lane {lane}");
             let facts = format!("{name} of {facts}");
-            let mut lane = self.track(process, &mut node, &name, &facts, false, sink)?;
-            self.rows(process, &mut lane, nest(items), late, sink)?;
+            let mut lane = self.track(&mut node, &name, &facts, false)?;
+            self.rows(&mut lane, nest(items))?;
         }
         Ok(())
     }
@@ -289,65 +253,63 @@ impl<'t, S: WarpSource> Walk<'t, S> {
     /// Puts rows on a track: the first on the track itself, the others below it.
     fn rows<'w>(
         &mut self,
-        process: u32,
         node: &mut Node,
         rows: impl IntoIterator<Item = impl IntoIterator<Item = Item<What<'w>>>>,
-        late: &mut Late,
-        sink: &mut impl Sink,
     ) -> io::Result<()> {
         for (number, row) in rows.into_iter().enumerate() {
             let id = if number == 0 {
                 node.id
             } else {
-                let (name, why) =
-                    (format!("overlapping {number}"), "regions that cross the rows above");
-                self.track(process, node, &name, why, false, sink)?.id
+                let why = "regions that cross the rows above";
+                self.track(node, &format!("overlapping {number}"), why, false)?.id
             };
-            sink.select(process, id)?;
-            self.row((process, id), row, late, sink)?;
+            self.sink.select(self.process, id)?;
+            self.row(id, row)?;
         }
         Ok(())
     }
 
     fn row<'w>(
-        &self,
-        (process, track): (u32, u64),
+        &mut self,
+        track: u64,
         row: impl IntoIterator<Item = Item<What<'w>>>,
-        late: &mut Late,
-        sink: &mut impl Sink,
     ) -> io::Result<()> {
         let mut open: Vec<Ending> = Vec::new();
         for item in row {
             while let Some(top) = open.pop_if(|top| top.is_before(&item)) {
-                sink.end(self.axis.round(top.end))?;
+                self.sink.end(self.axis.round(top.end))?;
             }
             let start = self.axis.round(item.start);
-            match item.what {
+            let strategy;
+            let event = match item.what {
                 What::Mark(index) if self.arrows.is_late(index) => {
-                    late.push((process, track, start, index));
+                    self.late.push((self.process, track, start, index));
+                    continue;
                 }
-                What::Mark(index) => sink.instant(start, &self.mark_event(index))?,
-                What::Lost(count) => sink.instant(start, &lost_event(count, &lost_name(count)))?,
-                What::Region(region) => {
-                    sink.begin(start, self.axis.round(item.end), &self.region_event(region))?;
-                    open.push(item.ending());
+                What::Mark(index) => {
+                    self.sink.instant(start, &self.mark_event(index))?;
+                    continue;
                 }
-                What::Host(span) => {
-                    sink.begin(start, self.axis.round(item.end), &self.host_event(span))?;
-                    open.push(item.ending());
+                What::Lost(count) => {
+                    let name = format!("LOST {}", display::counted(count, "record"));
+                    let event = Event::text(&name).with("lost", Argument::Unsigned(count));
+                    self.sink.instant(start, &event)?;
+                    continue;
                 }
+                What::Region(region) => self.region_event(region),
+                What::Host(span) => self.host_event(span),
                 What::Kernel(warp, index) => {
+                    strategy = display::strategy(warp.strategy);
                     let mut event = self.kernel_event(warp);
                     event.flows_to.extend(self.calls.to_warp(index));
-                    let strategy = display::strategy(warp.strategy);
-                    let event = event.with("recorded_by", Argument::Text(&strategy));
-                    sink.begin(start, self.axis.round(item.end), &event)?;
-                    open.push(item.ending());
+                    event.with("recorded_by", Argument::Text(&strategy))
                 }
-            }
+            };
+            self.sink.begin(start, self.axis.round(item.end), &event)?;
+            open.push(item.ending());
         }
         while let Some(top) = open.pop() {
-            sink.end(self.axis.round(top.end))?;
+            self.sink.end(self.axis.round(top.end))?;
         }
         Ok(())
     }
@@ -414,17 +376,6 @@ impl<'t, S: WarpSource> Walk<'t, S> {
         let unit = site.and_then(|site| site.unit.as_deref());
         Event { value, unit, ..self.site_event(index, suffix) }
     }
-}
-
-fn lost_name(count: u64) -> String {
-    match count {
-        1 => "LOST 1 record".to_owned(),
-        count => format!("LOST {count} records"),
-    }
-}
-
-fn lost_event(count: u64, name: &str) -> Event<'_> {
-    Event::text(name).with("lost", Argument::Unsigned(count))
 }
 
 /// Whether there is anything on a warp's own track.

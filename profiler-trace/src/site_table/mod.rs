@@ -32,31 +32,25 @@ impl SiteTable {
     /// clash, a damaged entry.
     pub fn from_ptx(ptx: &str) -> Result<Self, SiteTableError> {
         let module = ptx::scan(ptx)?;
-        if module.entries.is_empty() && !module.has_descriptor {
-            return Err(match module.other_version {
-                Some(found) => SiteTableError::DescriptorVersion { found },
-                None => SiteTableError::NotProfiled { stamp: module.stamp },
-            });
-        }
-        // A wrong version is named by the entries too, but the descriptor's says it for the whole
-        // module, also where it has no site.
-        match module.other_version {
-            Some(found) if !module.has_descriptor => {
-                Err(SiteTableError::DescriptorVersion { found })
+        if !module.has_descriptor {
+            // A wrong version is named by the entries too, but the descriptor's says it for the whole
+            // module, also where it has no site.
+            if let Some(found) = module.other_version {
+                return Err(SiteTableError::DescriptorVersion { found });
             }
-            _ => {
-                let mut table = Self::from_entries(module.entries.iter().map(Vec::as_slice))?;
-                for ids in module.ids_of_entries {
-                    let is_kernel = |id: &&u32| {
-                        table.get(**id).is_some_and(|site| site.kind == SiteKind::Kernel)
-                    };
-                    if let Some(&kernel) = ids.iter().find(is_kernel) {
-                        table.in_kernels.extend(ids.into_iter().map(|id| (id, kernel)));
-                    }
-                }
-                Ok(table)
+            if module.entries.is_empty() {
+                return Err(SiteTableError::NotProfiled { stamp: module.stamp });
             }
         }
+        let mut table = Self::from_entries(module.entries.iter().map(Vec::as_slice))?;
+        for ids in module.ids_of_entries {
+            let is_kernel =
+                |id: &&u32| table.get(**id).is_some_and(|site| site.kind == SiteKind::Kernel);
+            if let Some(&kernel) = ids.iter().find(is_kernel) {
+                table.in_kernels.extend(ids.into_iter().map(|id| (id, kernel)));
+            }
+        }
+        Ok(table)
     }
 
     /// Says which sites, by their first ids, are in the code of which kernels.
@@ -250,9 +244,8 @@ fn expand(entry: &SiteEntry<'_>, sites: &mut Vec<Site>) {
         sites.push(site(entry.id, entry.name.to_owned(), None));
         return;
     }
-    let names: Names<'_> = entry.names;
     let beyond = entry.name.to_owned() + BEYOND;
-    let all = names.iter().map(str::to_owned).chain(std::iter::once(beyond));
+    let all = entry.names.iter().map(str::to_owned).chain(std::iter::once(beyond));
     for (id, name) in (entry.id..).zip(all) {
         sites.push(site(id, name, Some(entry.name.to_owned())));
     }

@@ -3,7 +3,7 @@
 use super::WarpSource;
 use crate::display::counted;
 use crate::model::{DeviceInfo, SiteIndex, Trace};
-use crate::record_cost::FormCosts;
+use crate::record_cost::RecordCost;
 use crate::units::digits;
 
 /// The device in a few words.
@@ -79,29 +79,20 @@ pub(crate) fn facts(source: &(impl WarpSource + ?Sized)) -> Vec<String> {
         lines.push(format!("clock: {}", clock.join(", ")));
     }
     lines.push(match trace.record_cost {
-        Some(cost) => {
-            let of = |costs: &FormCosts| {
-                let [total, inside, adjacent_total, adjacent_inside] = [
-                    costs.total_ticks(),
-                    costs.inside_ticks(),
-                    costs.adjacent_total_ticks(),
-                    costs.adjacent_inside_ticks(),
-                ]
-                .map(digits);
-                format!(
-                    "{total} ticks, {inside} of them in its own time ({adjacent_total} and \
-                     {adjacent_inside} back to back)"
-                )
+        Some(RecordCost { one_lane: costs, .. }) => {
+            let total = digits(costs.total_ticks());
+            let inside = digits(costs.inside_ticks());
+            let adjacent_total = digits(costs.adjacent_total_ticks());
+            let adjacent_inside = digits(costs.adjacent_inside_ticks());
+            let subtracted = if trace.cost_subtracted {
+                "subtracted from the times of each warp separately; times of different warps are not on \
+                 one axis any more"
+            } else {
+                "not subtracted"
             };
             format!(
-                "cost of a record: a region takes {}; {}",
-                of(&cost.one_lane),
-                if trace.cost_subtracted {
-                    "subtracted from the times of each warp separately; times of different warps are not \
-                     on one axis any more"
-                } else {
-                    "not subtracted"
-                }
+                "cost of a record: a region takes {total} ticks, {inside} of them in its own time \
+                 ({adjacent_total} and {adjacent_inside} back to back); {subtracted}"
             )
         }
         None => "cost of a record: not measured".to_owned(),

@@ -15,7 +15,7 @@ use super::paths::{DEEPER, PATH_LEVELS, Paths};
 use super::query::last_ns;
 use super::summary::{Sum, summarize};
 use super::{GroupBy, SiteStats, Stats, StatsPlace, StatsQuery, Summary, Throughput};
-use crate::model::{Region, SiteIndex, Trace, Warp};
+use crate::model::{Region, SiteIndex, Time, Trace, Warp};
 use crate::nesting::Nesting;
 use crate::progress::Progress;
 use crate::source::WarpSource;
@@ -77,18 +77,40 @@ struct Recorders {
     kernel_ns: Sum,
 }
 
-/// A kernel or a region during the walk.
-pub(crate) enum Seen<'t> {
-    /// A warp's time in its kernel.
-    Kernel,
-    Region(&'t Region),
+/// A region of a warp, or the warp's time in its kernel.
+#[derive(Clone, Copy)]
+pub(crate) struct Seen<'t> {
+    pub(crate) warp: &'t Warp,
+    /// The place of the warp in [`Trace::warps`].
+    pub(crate) index: usize,
+    pub(crate) region: Option<&'t Region>,
 }
 
-/// A warp, and where it stands in [`Trace::warps`].
-#[derive(Clone, Copy)]
-pub(crate) struct InTrace<'t> {
-    pub(crate) warp: &'t Warp,
-    pub(crate) index: usize,
+impl Seen<'_> {
+    pub(crate) fn start(&self) -> Time {
+        self.region.map_or(self.warp.entry, |region| region.start)
+    }
+
+    fn end(&self) -> Option<Time> {
+        self.region.map_or(self.warp.exit, |region| region.end)
+    }
+
+    /// Its duration in nanoseconds, if it has an end.
+    pub(crate) fn ns(&self) -> Option<f64> {
+        let ns = self.end()?.ns - self.start().ns;
+        Some(if self.region.is_none() { ns.max(0.0) } else { ns })
+    }
+
+    /// Its duration in cycles, if it has an end and was recorded in cycles.
+    pub(crate) fn cycles(&self) -> Option<f64> {
+        self.ticks().map(|(start, end)| (end - start) as f64)
+    }
+
+    /// From which cycle to which it lasted, if it has an end and was recorded by them.
+    fn ticks(&self) -> Option<(u64, u64)> {
+        let (start, end) = (self.start().ticks, self.end()?.ticks);
+        (self.warp.clock == Clock::Cycles).then_some((start, end.max(start)))
+    }
 }
 
 /// Finds the rows of what is in a query.
@@ -176,12 +198,12 @@ impl<'t, S: WarpSource> Walk<'t, S> {
     }
 
     /// All that has a row: its row, its warp, and what it is.
-    pub(crate) fn seen(&mut self, mut each: impl FnMut(&mut Counted, u32, InTrace<'_>, Seen<'_>)) {
+    pub(crate) fn seen(&mut self, mut each: impl FnMut(&mut Counted, u32, Seen<'_>)) {
         let by_path = self.query.group_by() == GroupBy::Path;
         self.warps(|walk, index, kernel, place| {
             let source = walk.source;
             let warp = &*source.warp(index);
-            let warp = InTrace { warp, index };
+            let seen = |region| Seen { warp, index, region };
             if let Some(marks) = &mut walk.marks {
                 marks.add((walk.trace, walk.query), kernel, place, warp);
             }
@@ -189,10 +211,10 @@ impl<'t, S: WarpSource> Walk<'t, S> {
             let root = if by_path { walk.paths.root(site) } else { site.0 };
             if walk.is_in(site) {
                 let row = walk.row(kernel, place, root, site);
-                each(&mut walk.rows[row as usize], row, warp, Seen::Kernel);
+                each(&mut walk.rows[row as usize], row, seen(None));
             }
             walk.nesting.clear();
-            for region in &warp.warp.regions {
+            for region in &warp.regions {
                 let merged = walk.merged.get(region.site.0 as usize).copied();
                 let merged = merged.unwrap_or(region.site);
                 let node = if by_path {
@@ -203,7 +225,7 @@ impl<'t, S: WarpSource> Walk<'t, S> {
                 };
                 if walk.is_in(region.site) {
                     let row = walk.row(kernel, place, node, region.site);
-                    each(&mut walk.rows[row as usize], row, warp, Seen::Region(region));
+                    each(&mut walk.rows[row as usize], row, seen(Some(region)));
                 }
             }
         });
@@ -304,15 +326,16 @@ pub(crate) fn collect(source: &impl WarpSource, query: &StatsQuery) -> Stats {
         Progress::each(0..rows).map(summary).collect::<Vec<Summary>>()
     };
     let ns = summaries(&mut walk);
-    walk.seen(|counted, _, InTrace { warp, index }, seen| {
-        if let Some((start, end)) = ticks(warp, &seen)
-            && query.takes_begin(begin(warp, &seen))
+    walk.seen(|counted, _, seen| {
+        if let Some((start, end)) = seen.ticks()
+            && query.takes_begin(seen.start().ns)
         {
             counted.durations.push((end - start) as f64);
             // As above.
-            let last = warp.exit.map_or(u64::MAX, |exit| exit.ticks);
-            let since_entry = |ticks: u64| ticks.min(last).saturating_sub(warp.entry.ticks) as f64;
-            counted.spent.add(index, since_entry(start), since_entry(end));
+            let Warp { entry, exit, .. } = seen.warp;
+            let last = exit.map_or(u64::MAX, |exit| exit.ticks);
+            let since_entry = |ticks: u64| ticks.min(last).saturating_sub(entry.ticks) as f64;
+            counted.spent.add(seen.index, since_entry(start), since_entry(end));
         }
     });
     let cycles = summaries(&mut walk);
@@ -358,12 +381,13 @@ pub(crate) fn collect(source: &impl WarpSource, query: &StatsQuery) -> Stats {
 /// The first time through the trace: counts, and gathers nanoseconds.
 fn count(walk: &mut Walk<'_, impl WarpSource>) {
     let (trace, query) = (walk.trace, walk.query);
-    walk.seen(|counted, _, InTrace { warp, index }, seen| {
-        let start = begin(warp, &seen);
-        let duration = ns(warp, &seen);
-        let end = match &seen {
-            Seen::Kernel => Some(last_ns(trace, warp)),
-            Seen::Region(_) => duration.map(|duration| start + duration),
+    walk.seen(|counted, _, seen| {
+        let Seen { warp, index, region } = seen;
+        let start = seen.start().ns;
+        let duration = seen.ns();
+        let end = match region {
+            None => Some(last_ns(trace, warp)),
+            Some(_) => duration.map(|duration| start + duration),
         };
         // What lies outside of the warp's stay in the kernel is no part of that.
         let stay = (warp.entry.ns, last_ns(trace, warp));
@@ -384,7 +408,7 @@ fn count(walk: &mut Walk<'_, impl WarpSource>) {
         let (from, to) = within((start, start + duration));
         counted.spent.add(index, from, to);
         counted.in_cycles += u64::from(warp.clock == Clock::Cycles);
-        if let Seen::Region(Region { value: Some(value), .. }) = seen {
+        if let Some(Region { value: Some(value), .. }) = region {
             counted.valued += 1;
             counted.value.add(value.as_f64());
             counted.valued_ns.add(duration);
@@ -491,7 +515,6 @@ fn sort(rows: &mut [(Key, SiteStats)], walk: &Walk<'_, impl WarpSource>) {
     let by_path = walk.query.group_by() == GroupBy::Path;
     let totals: HashMap<Key, f64> = rows.iter().map(|(key, row)| (*key, row.ns.total)).collect();
     rows.sort_by_cached_key(|((kernel, place, node), row)| {
-        let block = place.block.map(|[x, y, z]| [z, y, x]);
         // By the totals of what encloses it, so that it finds its place after that.
         let order = |node: u32| {
             let key = (*kernel, *place, node);
@@ -506,37 +529,8 @@ fn sort(rows: &mut [(Key, SiteStats)], walk: &Walk<'_, impl WarpSource>) {
         };
         path.reverse();
         let is_region = !row.path.is_empty() || row.site != row.kernel;
-        (*kernel, place.launch, place.sm, block, place.warp, is_region, path)
+        (*kernel, place.order(), is_region, path)
     });
-}
-
-pub(crate) fn begin(warp: &Warp, seen: &Seen<'_>) -> f64 {
-    match seen {
-        Seen::Kernel => warp.entry.ns,
-        Seen::Region(region) => region.start.ns,
-    }
-}
-
-/// Its duration in nanoseconds, if it has an end.
-pub(crate) fn ns(warp: &Warp, seen: &Seen<'_>) -> Option<f64> {
-    match seen {
-        Seen::Kernel => warp.exit.map(|exit| (exit.ns - warp.entry.ns).max(0.0)),
-        Seen::Region(region) => region.end.map(|end| end.ns - region.start.ns),
-    }
-}
-
-/// Its duration in cycles, if it has an end and was recorded in cycles.
-pub(crate) fn cycles(warp: &Warp, seen: &Seen<'_>) -> Option<f64> {
-    ticks(warp, seen).map(|(start, end)| (end - start) as f64)
-}
-
-/// From which cycle to which it lasted, if it has an end and was recorded by them.
-fn ticks(warp: &Warp, seen: &Seen<'_>) -> Option<(u64, u64)> {
-    let (start, end) = match seen {
-        Seen::Kernel => (warp.entry, warp.exit?),
-        Seen::Region(region) => (region.start, region.end?),
-    };
-    (warp.clock == Clock::Cycles).then(|| (start.ticks, end.ticks.max(start.ticks)))
 }
 
 fn place(by: GroupBy, launch: usize, warp: &Warp) -> StatsPlace {

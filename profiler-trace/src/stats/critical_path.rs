@@ -5,8 +5,7 @@ use std::fmt;
 
 use super::query::last_ns;
 use super::waits::Wait;
-use crate::display::counted;
-use crate::display::one_line;
+use crate::display::{counted, one_line};
 use crate::model::{SiteIndex, Trace, Warp};
 use crate::progress::Progress;
 use crate::table::{Sheet, sentence};

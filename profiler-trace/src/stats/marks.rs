@@ -4,10 +4,10 @@ use std::collections::HashMap;
 
 use profiler_wire::SiteKind;
 
-use super::collect::{InTrace, merged};
+use super::collect::merged;
 use super::summary::summarize;
 use super::{GroupBy, StatsPlace, StatsQuery, Summary};
-use crate::model::{SiteIndex, Trace};
+use crate::model::{SiteIndex, Trace, Warp};
 
 /// Statistics of the marks of one name in one kernel (and place). Signals and waits, whose values are keys,
 /// are not among them: see [`Trace::waits`].
@@ -53,9 +53,9 @@ impl Marks {
         (trace, query): (&Trace, &StatsQuery),
         kernel: usize,
         place: StatsPlace,
-        of: InTrace<'_>,
+        warp: &Warp,
     ) {
-        for mark in &of.warp.marks {
+        for mark in &warp.marks {
             let Some(site) = trace.sites.get(mark.site.0 as usize) else { continue };
             if site.kind != SiteKind::Mark
                 || !query.takes_name(&site.name)
@@ -77,8 +77,7 @@ impl Marks {
     /// Kernels and places in the order of the regions' rows, in each the most frequent first.
     pub(super) fn rows(mut self, trace: &Trace, kernels: &[SiteIndex]) -> Vec<MarkStats> {
         self.rows.sort_by_cached_key(|((kernel, place, site), count, _)| {
-            let block = place.block.map(|[x, y, z]| [z, y, x]);
-            (*kernel, place.launch, place.sm, block, place.warp, std::cmp::Reverse(*count), *site)
+            (*kernel, place.order(), std::cmp::Reverse(*count), *site)
         });
         let rows = self.rows.into_iter().map(|((kernel, place, site), count, mut values)| {
             let of = &trace.sites[site.0 as usize];

@@ -7,17 +7,15 @@ use profiler_wire::{SiteKind, Strategy};
 use super::StatsQuery;
 use super::critical_path::PathPart;
 use crate::model::{SiteIndex, Trace};
-use crate::support::{edge, gpu, launch, mark, region, site, warp, whole};
+use crate::support::{hand_over, launch, launched, mark, region, site, warp, whole};
 
 /// A producer and a consumer in block 0, and block 4, which follows them on SM 0.
 fn pipeline() -> Trace {
-    let mut trace = gpu();
-    let kernel = site(&mut trace, SiteKind::Kernel, "pipeline");
+    let mut trace = launched("pipeline", [5, 1, 1], 0.0, 1000.0);
     let [copy, wait, compute, tail] = ["copy", "wait full", "compute", "tail"]
         .map(|name| site(&mut trace, SiteKind::Region, name));
     let signal = site(&mut trace, SiteKind::Signal, "full");
     let waited = site(&mut trace, SiteKind::Wait, "full");
-    launch(&mut trace, kernel, [5, 1, 1], 0.0, 1000.0);
     let producer = warp(&mut trace, [0, 0, 0], 0, 0.0, 600.0);
     let consumer = warp(&mut trace, [0, 0, 0], 1, 0.0, 900.0);
     let next = warp(&mut trace, [4, 0, 0], 0, 950.0, 1000.0);
@@ -25,13 +23,9 @@ fn pipeline() -> Trace {
     region(&mut trace, consumer, wait, 0, 50.0, 310.0);
     region(&mut trace, consumer, compute, 0, 320.0, 880.0);
     region(&mut trace, next, tail, 0, 960.0, 990.0);
-    let given = mark(&mut trace, producer, signal, 300.0, 1);
-    let taken = mark(&mut trace, consumer, waited, 312.0, 1);
-    edge(&mut trace, given, taken);
+    hand_over(&mut trace, (producer, signal, 300.0), (consumer, waited, 312.0), 1);
     // Its signal came while the consumer worked: it was not blocked.
-    let given = mark(&mut trace, producer, signal, 500.0, 2);
-    let taken = mark(&mut trace, consumer, waited, 884.0, 2);
-    edge(&mut trace, given, taken);
+    hand_over(&mut trace, (producer, signal, 500.0), (consumer, waited, 884.0), 2);
     trace
 }
 
@@ -91,9 +85,7 @@ fn where_waiting_began() {
     let to = warp(&mut trace, [0, 0, 0], 1, 2000.0, 2400.0);
     region(&mut trace, to, sync, 0, 2200.0, 2290.0);
     for (given, taken) in [(2100.0, 2110.0), (2250.0, 2260.0)] {
-        let (given, taken) =
-            (mark(&mut trace, from, signal, given, 3), mark(&mut trace, to, waited, taken, 3));
-        edge(&mut trace, given, taken);
+        hand_over(&mut trace, (from, signal, given), (to, waited, taken), 3);
     }
     mark(&mut trace, to, waited, 2280.0, 9);
     let waits = trace.released_waits(1);
@@ -114,13 +106,11 @@ fn where_waiting_began() {
 /// Where a clock has coarse steps, a region may end, a mark stand and the next region begin at once.
 #[test]
 fn where_waiting_began_by_a_coarse_clock() {
-    let mut trace = gpu();
-    let kernel = site(&mut trace, SiteKind::Kernel, "kernel");
+    let mut trace = launched("kernel", [1, 1, 1], 0.0, 1000.0);
     let [work, wait, sync] =
         ["work", "Wait full", "sync"].map(|name| site(&mut trace, SiteKind::Region, name));
     let signal = site(&mut trace, SiteKind::Signal, "full");
     let waited = site(&mut trace, SiteKind::Wait, "full");
-    launch(&mut trace, kernel, [1, 1, 1], 0.0, 1000.0);
     let from = warp(&mut trace, [0, 0, 0], 0, 0.0, 900.0);
     let to = warp(&mut trace, [0, 0, 0], 1, 0.0, 1000.0);
     region(&mut trace, to, wait, 0, 32.0, 320.0);
@@ -130,9 +120,7 @@ fn where_waiting_began_by_a_coarse_clock() {
     region(&mut trace, to, wait, 0, 672.0, 800.0);
     region(&mut trace, to, sync, 1, 704.0, 800.0);
     for (given, taken) in [(288.0, 320.0), (64.0, 320.0), (448.0, 480.0), (736.0, 832.0)] {
-        let given = mark(&mut trace, from, signal, given, 1);
-        let taken = mark(&mut trace, to, waited, taken, 1);
-        edge(&mut trace, given, taken);
+        hand_over(&mut trace, (from, signal, given), (to, waited, taken), 1);
     }
     let waits = trace.released_waits(0);
     let seen: Vec<_> =
@@ -160,9 +148,8 @@ fn a_path_is_whole_whatever_the_marks_say() {
     // Each warp waits for each other at many moments, also in circles and backwards in time.
     for (number, given) in moments.iter().enumerate() {
         for (other, taken) in moments.iter().enumerate() {
-            let from = mark(&mut trace, (number + other) % 3, signal, *given, 7);
-            let to = mark(&mut trace, (number * 2 + other + 1) % 3, waited, *taken, 7);
-            edge(&mut trace, from, to);
+            let from = ((number + other) % 3, signal, *given);
+            hand_over(&mut trace, from, ((number * 2 + other + 1) % 3, waited, *taken), 7);
         }
     }
     let path = trace.critical_path(0).expect("a launch");
@@ -215,9 +202,7 @@ fn warps_that_never_left_are_counted_apart() {
 
 #[test]
 fn that_only_some_warps_recorded_is_said() {
-    let mut trace = gpu();
-    let kernel = site(&mut trace, SiteKind::Kernel, "in part");
-    launch(&mut trace, kernel, [8, 1, 1], 0.0, 100.0);
+    let mut trace = launched("in part", [8, 1, 1], 0.0, 100.0);
     // The last of a block's warps has one thread.
     trace.launches[0].block_dim = [33, 1, 1];
     for block in [0, 4] {
@@ -234,10 +219,8 @@ fn that_only_some_warps_recorded_is_said() {
 
 #[test]
 fn what_sums_are_rounded_by_is_no_imbalance() {
-    let mut trace = gpu();
-    let kernel = site(&mut trace, SiteKind::Kernel, "even");
+    let mut trace = launched("even", [3, 1, 1], 0.0, 10.0);
     let part = site(&mut trace, SiteKind::Region, "part");
-    launch(&mut trace, kernel, [3, 1, 1], 0.0, 10.0);
     for block in 0..3 {
         let warp = warp(&mut trace, [block, 0, 0], 0, 0.0, 10.0);
         // Differences of such numbers are not quite 0.3, and not quite equal.

@@ -2,13 +2,15 @@
 
 use std::num::NonZeroUsize;
 
-use profiler_trace::{Capture, Decoder, Export, ExportOptions, GroupBy, StackGroup, Trace, Warp};
-use serde_json::Value as Json;
+use profiler_trace::{Capture, Decoder, Export, ExportOptions, GroupBy, Trace, Warp};
 
 use crate::memory::within;
+use exports::{json, written};
 
 #[path = "consistent.rs"]
 mod consistent;
+#[path = "exports.rs"]
+mod exports;
 #[path = "figures.rs"]
 mod figures;
 #[path = "part.rs"]
@@ -26,8 +28,8 @@ pub fn capture(capture: &Capture, choice: u8) -> Trace {
     consistent::consistent(&trace);
     within(memory, || match choice % 8 {
         0 => timelines(&trace, choice / 8),
-        1 => profiles(&trace),
-        2 => events(&trace),
+        1 => exports::profiles(&trace),
+        2 => exports::events(&trace),
         3 => {
             figures::statistics(&trace, GroupBy::ALL[usize::from(choice / 8) % GroupBy::ALL.len()])
         }
@@ -62,16 +64,6 @@ pub fn size(capture: &Capture) -> usize {
         .sum::<usize>()
         + capture.device.name.len()
         + capture.device.driver.len()
-}
-
-fn written(write: impl FnOnce(&mut Vec<u8>) -> std::io::Result<()>) -> Vec<u8> {
-    let mut bytes = Vec::new();
-    write(&mut bytes).expect("a vector takes all");
-    bytes
-}
-
-fn json(bytes: &[u8]) -> Json {
-    serde_json::from_slice(bytes).expect("JSON")
 }
 
 fn timelines(trace: &Trace, choice: u8) {
@@ -114,30 +106,6 @@ fn fields(mut message: &[u8]) {
             kind => panic!("{kind} is no kind of field that is written"),
         };
     }
-}
-
-fn profiles(trace: &Trace) {
-    for group in [StackGroup::Kernel, StackGroup::Warp] {
-        let text = written(|bytes| trace.write_folded_to(bytes, group));
-        for line in std::str::from_utf8(&text).expect("UTF-8").lines() {
-            let (stack, value) = line.rsplit_once(' ').expect("a value");
-            assert!(value.parse::<u64>().is_ok(), "{line}");
-            assert!(stack.split(';').all(|frame| !frame.is_empty()), "{line}");
-        }
-    }
-    let hatchet = json(&written(|bytes| trace.write_hatchet_to(bytes)));
-    assert_eq!(hatchet.as_array().map(Vec::len), Some(2));
-}
-
-fn events(trace: &Trace) {
-    let records = trace.warps.iter().map(|warp| 1 + warp.regions.len() + warp.marks.len());
-    let text = written(|bytes| trace.write_events_json_to(bytes));
-    let text = String::from_utf8(text).expect("UTF-8");
-    let rows: Vec<Json> = text.lines().map(|line| json(line.as_bytes())).collect();
-    assert_eq!(rows.len(), records.sum::<usize>() + trace.host.spans().count());
-    let csv = String::from_utf8(written(|bytes| trace.write_events_csv_to(bytes))).expect("UTF-8");
-    let columns = csv.lines().next().map(|line| line.split(',').count());
-    assert!(rows.iter().all(|row| row.as_object().map(serde_json::Map::len) == columns));
 }
 
 /// Values may be NaN, which equals nothing, but not its text.

@@ -2,12 +2,11 @@
 #![allow(dead_code, reason = "each test uses a part of it")]
 
 use profiler_trace::{
-    Diagnostic, DiagnosticKind, HostSpan, HostSpanKind, HostThread, HostTrace, Region, SiteIndex,
-    Trace, Value,
+    DiagnosticKind, HostSpan, HostSpanKind, HostThread, HostTrace, Region, SiteIndex, Trace, Value,
 };
 use profiler_wire::{SiteKind, Strategy};
 
-use crate::support::{gpu, last, launch, mark, region, site, time, warp};
+use crate::support::{gpu, last, launch, mark, region, said, site, time, warp};
 
 /// Names that no format may trip over.
 pub(crate) const KERNEL: &str = "gemm<\"f16\", 128>; a\\b 🚀";
@@ -54,12 +53,7 @@ pub(crate) fn zoo() -> (Trace, Sites) {
     }
     let lossy = &mut trace.warps[5];
     lossy.lost = 7;
-    trace.diagnostics.add(Diagnostic {
-        kind: DiagnosticKind::BufferTooSmall,
-        count: 7,
-        number: 512,
-        place: None,
-    });
+    trace.diagnostics.add(said(DiagnosticKind::BufferTooSmall, 7, 512));
     trace.warps[7].exit = None;
     (trace, sites)
 }
@@ -84,13 +78,11 @@ fn fill(trace: &mut Trace, warp: usize, entry: f64, sites: &Sites) {
     // Another lane, at the same time as lane 0.
     let other_lane = |start: f64, end: f64| Region {
         site: sites.store,
-        track: None,
         lane: 9,
-        value_in_record: false,
-        depth: 0,
         start: time(at(start)),
         end: Some(time(at(end))),
         value: Some(Value::Float(-0.125)),
+        ..Region::default()
     };
     trace.warps[warp].regions.push(other_lane(12_600.0, 15_000.25));
     mark(trace, warp, sites.signal, at(15_500.0), u64::MAX);

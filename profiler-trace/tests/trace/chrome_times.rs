@@ -15,10 +15,8 @@ fn ns(event: &Value, member: &str) -> u64 {
 /// A kernel that begins so many nanoseconds after the trace's origin, with regions that take 1, 10, 100
 /// .. ns, and a value of 64 bits.
 fn late(begin: f64) -> (Trace, Vec<(u64, u64)>) {
-    let mut trace = support::gpu();
-    let kernel = support::site(&mut trace, SiteKind::Kernel, "kernel");
+    let mut trace = support::launched("kernel", [1, 1, 1], begin, begin + 20_000_000.0);
     let step = support::site(&mut trace, SiteKind::Region, "step");
-    support::launch(&mut trace, kernel, [1, 1, 1], begin, begin + 20_000_000.0);
     let warp = support::warp(&mut trace, [0; 3], 0, begin, begin + 20_000_000.0);
     let mut regions = Vec::new();
     let mut start = begin + 7.0;
@@ -37,11 +35,8 @@ fn every_nanosecond_is_there_hours_and_days_after_the_begin() {
     const HOUR: f64 = 3.6e12;
     for begin in [0.0, HOUR, 12.0 * HOUR + 1.0, 7.0 * 24.0 * HOUR + 123.0, 90.0 * 24.0 * HOUR] {
         let (trace, regions) = late(begin);
-        let mut bytes = Vec::new();
-        trace
-            .write_chrome_to(&mut bytes, &ExportOptions::default())
-            .expect("memory takes everything");
-        let file: Value = serde_json::from_slice(&bytes).expect("JSON");
+        let text = support::text(|bytes| trace.write_chrome_to(bytes, &ExportOptions::default()));
+        let file: Value = serde_json::from_str(&text).expect("JSON");
         let events = file["traceEvents"].as_array().expect("a list").iter();
         let steps = events.filter(|event| event["name"] == "step" && event["ph"] == "X");
         let read_regions = steps.map(|event| {
@@ -52,7 +47,6 @@ fn every_nanosecond_is_there_hours_and_days_after_the_begin() {
         });
         assert_eq!(read_regions.collect::<Vec<_>>(), regions);
         // As text, for readers with exact decimals.
-        let text = String::from_utf8(bytes).expect("JSON is UTF-8");
         for (start, length) in regions {
             let [start, length] =
                 [start, length].map(|ns| format!("{}.{:03}", ns / 1000, ns % 1000));

@@ -1,10 +1,10 @@
 //! Whatever a trace holds, also what no decoder would put there, exports are whole.
 
-use profiler_trace::{Export, SiteIndex, StackGroup, Time, Trace, Value};
+use profiler_trace::{SiteIndex, Time, Trace, Value};
 use proptest::prelude::*;
 use proptest::sample::Index;
-use serde_json::Value as Json;
 
+use crate::exports;
 use crate::zoo::zoo;
 
 /// What is changed in a trace: which kind of thing, which of them, and what it becomes.
@@ -55,38 +55,12 @@ fn trace() -> impl Strategy<Value = Trace> {
     })
 }
 
-fn written(write: impl FnOnce(&mut Vec<u8>) -> std::io::Result<()>) -> String {
-    let mut bytes = Vec::new();
-    write(&mut bytes).expect("a vector takes all");
-    String::from_utf8(bytes).expect("UTF-8")
-}
-
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
     #[test]
     fn exports_of_any_trace_are_whole(trace in trace()) {
-        for group in [StackGroup::Kernel, StackGroup::Warp] {
-            let text = written(|bytes| trace.write_folded_to(bytes, group));
-            for line in text.lines() {
-                let (stack, value) = line.rsplit_once(' ').expect("a value");
-                prop_assert!(value.parse::<u64>().is_ok(), "{}", line);
-                prop_assert!(stack.split(';').all(|frame| !frame.is_empty()), "{}", line);
-                prop_assert_eq!(stack.trim(), stack);
-            }
-        }
-        let text = written(|bytes| trace.write_hatchet_to(bytes));
-        let hatchet: Json = serde_json::from_str(&text).expect("JSON");
-        prop_assert_eq!(hatchet.as_array().map(Vec::len), Some(2));
-        // Tables have every record.
-        let of_launches = trace.warps.iter().filter(|warp| warp.launch < trace.launches.len());
-        let records = of_launches.map(|warp| 1 + warp.regions.len() + warp.marks.len());
-        let text = written(|bytes| trace.write_events_json_to(bytes));
-        let rows: Vec<Json> =
-            text.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
-        prop_assert_eq!(rows.len(), records.sum::<usize>());
-        let csv = written(|bytes| trace.write_events_csv_to(bytes));
-        let columns = csv.lines().next().map(|line| line.split(',').count());
-        prop_assert!(rows.iter().all(|row| row.as_object().map(serde_json::Map::len) == columns));
+        exports::profiles(&trace);
+        exports::events(&trace);
     }
 }

@@ -1,14 +1,12 @@
 //! A writer that fails ends an export with its error, wherever it fails.
 
-use crate::support;
+use crate::support::{lone_warp, region, site};
 
 use std::io::{self, Write};
 use std::path::Path;
 
 use profiler_trace::{Export, ExportOptions, StackGroup, Trace};
 use profiler_wire::SiteKind;
-
-use support::{gpu, launch, region, site, warp};
 
 /// Takes this many bytes.
 struct Limited(usize);
@@ -29,11 +27,8 @@ impl Write for Limited {
 }
 
 fn trace() -> Trace {
-    let mut trace = gpu();
-    let kernel = site(&mut trace, SiteKind::Kernel, "gemm");
+    let (mut trace, warp) = lone_warp("gemm", 1000.0);
     let load = site(&mut trace, SiteKind::Region, "load");
-    launch(&mut trace, kernel, [1, 1, 1], 0.0, 1000.0);
-    let warp = warp(&mut trace, [0, 0, 0], 0, 0.0, 1000.0);
     region(&mut trace, warp, load, 0, 100.0, 200.0);
     trace
 }

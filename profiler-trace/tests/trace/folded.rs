@@ -10,16 +10,14 @@ use profiler_trace::{Export, StackGroup, Time, Trace};
 use profiler_wire::SiteKind;
 use proptest::prelude::*;
 
-use support::{gpu, last, launch, region, site, warp};
+use support::{gpu, last, launched, lone_warp, region, site, warp};
 use zoo::{KERNEL, zoo};
 
 const GROUPS: [StackGroup; 5] =
     [StackGroup::Kernel, StackGroup::Launch, StackGroup::Sm, StackGroup::Block, StackGroup::Warp];
 
 fn folded(trace: &Trace, group: StackGroup) -> String {
-    let mut bytes = Vec::new();
-    trace.write_folded_to(&mut bytes, group).expect("a vector takes all");
-    String::from_utf8(bytes).expect("UTF-8")
+    support::text(|bytes| trace.write_folded_to(bytes, group))
 }
 
 /// Frames and value of every line.
@@ -71,10 +69,8 @@ fn groups_have_their_frames() {
 
 #[test]
 fn what_is_missing_is_seen() {
-    let mut trace = gpu();
-    let kernel = site(&mut trace, SiteKind::Kernel, "gemm");
+    let mut trace = launched("gemm", [3, 1, 1], 0.0, 100.0);
     let load = site(&mut trace, SiteKind::Region, "load");
-    launch(&mut trace, kernel, [3, 1, 1], 0.0, 100.0);
     let lossy = warp(&mut trace, [0, 0, 0], 0, 0.0, 100.0);
     region(&mut trace, lossy, load, 0, 10.0, 40.0);
     trace.warps[lossy].lost = 2;
@@ -90,10 +86,7 @@ fn what_is_missing_is_seen() {
 
 #[test]
 fn values_are_rounded_without_a_drift() {
-    let mut trace = gpu();
-    let kernel = site(&mut trace, SiteKind::Kernel, "gemm");
-    launch(&mut trace, kernel, [1, 1, 1], 0.0, 1000.0);
-    let warp = warp(&mut trace, [0, 0, 0], 0, 0.0, 1000.0);
+    let (mut trace, warp) = lone_warp("gemm", 1000.0);
     // 1000 regions of 0.4 ns: each alone would be nothing.
     for index in 0..1000 {
         let name = site(&mut trace, SiteKind::Region, &format!("region {index}"));
@@ -110,10 +103,8 @@ fn values_are_rounded_without_a_drift() {
 fn moments_days_after_the_begin_are_told_apart() {
     // Ninety days.
     const BEGIN: f64 = 7_776e12;
-    let mut trace = gpu();
-    let kernel = site(&mut trace, SiteKind::Kernel, "gemm");
+    let mut trace = launched("gemm", [1, 1, 1], BEGIN, BEGIN + 100.0);
     let load = site(&mut trace, SiteKind::Region, "load");
-    launch(&mut trace, kernel, [1, 1, 1], BEGIN, BEGIN + 100.0);
     let warp = warp(&mut trace, [0, 0, 0], 0, BEGIN, BEGIN + 100.0);
     region(&mut trace, warp, load, 0, BEGIN + 10.0, BEGIN + 40.0);
     assert_eq!(folded(&trace, StackGroup::Kernel), "gemm 70\ngemm;load 30\n");
@@ -130,11 +121,8 @@ fn moments_days_after_the_begin_are_told_apart() {
 #[test]
 fn tokens_that_are_never_ended_do_not_make_endless_stacks() {
     const TOKENS: u32 = 5000;
-    let mut trace = gpu();
-    let kernel = site(&mut trace, SiteKind::Kernel, "gemm");
+    let (mut trace, warp) = lone_warp("gemm", 20_000.0);
     let stage = site(&mut trace, SiteKind::Region, "stage");
-    launch(&mut trace, kernel, [1, 1, 1], 0.0, 20_000.0);
-    let warp = warp(&mut trace, [0, 0, 0], 0, 0.0, 20_000.0);
     // All are open at 5000 ns, and end in the order in which they began.
     for index in 0..TOKENS {
         region(&mut trace, warp, stage, 0, f64::from(index), f64::from(index + 10_000));
@@ -171,11 +159,8 @@ fn drawn(text: &str) -> Vec<(String, u64)> {
 #[test]
 fn inferno_reads_any_name() {
     let names = ["a 2", "a 2.5", "2", "a;b", "", " a ", "a\tb", "\r\n", "a_[k]", "# a", "<&\">'"];
-    let mut trace = gpu();
-    let kernel = site(&mut trace, SiteKind::Kernel, "gemm 16");
+    let (mut trace, warp) = lone_warp("gemm 16", 1000.0);
     let sites = names.map(|name| site(&mut trace, SiteKind::Region, name));
-    launch(&mut trace, kernel, [1, 1, 1], 0.0, 1000.0);
-    let warp = warp(&mut trace, [0, 0, 0], 0, 0.0, 1000.0);
     for (index, site) in sites.into_iter().enumerate() {
         let start = 10.0 * index as f64;
         region(&mut trace, warp, site, 0, start, start + 5.0);
@@ -211,12 +196,9 @@ proptest! {
         spans in prop::collection::vec((0u8..3, 0u8..60, 1u8..40, 0usize..4), 0..25),
         exit in 1u8..110,
     ) {
-        let mut trace = gpu();
-        let kernel = site(&mut trace, SiteKind::Kernel, "gemm");
+        let (mut trace, warp) = lone_warp("gemm", exit.into());
         let names = ["a", "b", "c", "d"];
         let sites = names.map(|name| site(&mut trace, SiteKind::Region, name));
-        launch(&mut trace, kernel, [1, 1, 1], 0.0, exit.into());
-        let warp = warp(&mut trace, [0, 0, 0], 0, 0.0, exit.into());
         let mut spans: Vec<(u8, u64, u64, usize)> = spans
             .into_iter()
             .map(|(lane, start, length, name)| {

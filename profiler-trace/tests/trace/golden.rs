@@ -6,6 +6,8 @@ use profiler_wire::SiteKind;
 use profiler_wire::header::{self, Clock};
 use profiler_wire::record::{RecordKind, stamp, tag};
 
+use crate::support::spans;
+
 struct Ids {
     kernel: u32,
     region: u32,
@@ -24,12 +26,12 @@ fn capture(module: SyntheticModule) -> Capture {
     module.into_capture().expect("the sites are whole")
 }
 
-/// Decodes one warp of 2 GHz that runs for 1 ms from cycle 5 000 and 64 µs on.
+/// Decodes one warp of 2 GHz that runs for 1 ms from cycle 5 000 and 64 µs on, unless it says otherwise.
 fn one(keep: Keep, capacity: u32, record: impl Fn(&mut SyntheticWarp, &Ids)) -> Trace {
     let (mut module, ids) = module(keep, capacity);
     let mut warp = SyntheticWarp::new(ids.kernel, 5_000, 64_000);
-    record(&mut warp, &ids);
     warp.leave(2_005_000, 1_064_000);
+    record(&mut warp, &ids);
     module.warps.push(warp);
     decode(&capture(module))
 }
@@ -59,15 +61,14 @@ fn times_lie_on_one_axis_in_nanoseconds() {
 
 #[test]
 fn long_regions_are_exact_and_zero_length_ones_survive() {
-    let (mut module, ids) = module(Keep::First, 8);
-    let mut warp = SyntheticWarp::new(ids.kernel, 0, 3_200);
     let (twenty_ms, five_s) = (40_000_000, 10_000_000_000);
-    warp.range(ids.region, None, 1_000, 1_000)
-        .range(ids.region, None, 2_000, 2_000 + twenty_ms)
-        .range(ids.region, None, 1_000, 1_000 + five_s);
-    warp.leave(2 * five_s, 3_200 + five_s);
-    module.warps.push(warp);
-    let trace = decode(&capture(module));
+    let trace = one(Keep::First, 8, |warp, ids| {
+        (warp.header.clock, warp.header.globaltimer) = (0, 3_200);
+        warp.range(ids.region, None, 1_000, 1_000)
+            .range(ids.region, None, 2_000, 2_000 + twenty_ms)
+            .range(ids.region, None, 1_000, 1_000 + five_s)
+            .leave(2 * five_s, 3_200 + five_s);
+    });
     let lengths: Vec<u64> = trace.warps[0]
         .regions
         .iter()
@@ -82,17 +83,16 @@ fn long_regions_are_exact_and_zero_length_ones_survive() {
 
 #[test]
 fn records_of_the_timer_need_no_map() {
-    let (mut module, ids) = module(Keep::First, 8);
-    let mut warp = SyntheticWarp::new(ids.kernel, 77, 1 << 41);
-    warp.header.record_clock = Clock::GlobalTimer;
-    // The stamp of an anchor is of the cycle counter all the same.
-    warp.anchor(88, (1 << 41) + 32).range(ids.region, None, (1 << 41) + 32, (1 << 41) + 96);
-    // Within one step of the timer.
-    warp.range(ids.region, None, (1 << 41) + 96, (1 << 41) + 96);
-    warp.begin(ids.region, Some(1), (1 << 41) + 96).end(ids.region, Some(1), (1 << 41) + 96);
-    warp.leave(99, (1 << 41) + 128);
-    module.warps.push(warp);
-    let trace = decode(&capture(module));
+    let trace = one(Keep::First, 8, |warp, ids| {
+        (warp.header.clock, warp.header.globaltimer) = (77, 1 << 41);
+        warp.header.record_clock = Clock::GlobalTimer;
+        // The stamp of an anchor is of the cycle counter all the same.
+        warp.anchor(88, (1 << 41) + 32).range(ids.region, None, (1 << 41) + 32, (1 << 41) + 96);
+        // Within one step of the timer.
+        warp.range(ids.region, None, (1 << 41) + 96, (1 << 41) + 96);
+        warp.begin(ids.region, Some(1), (1 << 41) + 96).end(ids.region, Some(1), (1 << 41) + 96);
+        warp.leave(99, (1 << 41) + 128);
+    });
     let regions = trace.warps[0].regions.iter();
     let times: Vec<_> =
         regions.map(|region| (region.start.ns, region.end.map(|end| end.ns))).collect();
@@ -113,11 +113,6 @@ fn the_same_name_nested_three_deep_and_crossing_tokens() {
         warp.begin(ids.region, Some(1), 7_000).begin(ids.kernel, Some(1), 7_010);
         warp.end(ids.region, Some(1), 7_020).end(ids.kernel, Some(1), 7_030);
     });
-    let seen: Vec<_> = trace.warps[0]
-        .regions
-        .iter()
-        .map(|region| (region.start.ticks, region.end.map(|end| end.ticks), region.depth))
-        .collect();
     let expected = [
         (6_000, Some(6_050), 0),
         (6_010, Some(6_040), 1),
@@ -125,7 +120,7 @@ fn the_same_name_nested_three_deep_and_crossing_tokens() {
         (7_000, Some(7_020), 0),
         (7_010, Some(7_030), 0),
     ];
-    assert_eq!(seen, expected);
+    assert_eq!(spans(&trace), expected);
     assert_eq!(kinds(&trace), []);
 }
 
@@ -177,17 +172,18 @@ fn odd_units_are_left_out_and_counted() {
         warp.mark(ids.region, None, 6_000).range(ids.mark, None, 6_000, 6_001);
         warp.range(ids.region, None, 4_000, 6_010).range(ids.region, Some(1), 4_000, 6_011);
         warp.range(ids.region, None, 3_000_000, 3_000_001);
+        warp.range_unsigned(ids.mark, 6_000, 6_001, 7).range_signed(ids.mark, 6_000, 6_001, -7);
         warp.mark(ids.mark, None, 6_005);
     });
     let count = |kind| trace.diagnostics.count(kind);
     assert_eq!((count(Kind::UnwrittenUnit), count(Kind::DamagedUnit)), (1, 3));
-    assert_eq!((count(Kind::UnknownSite), count(Kind::KindMismatch)), (1, 2));
+    assert_eq!((count(Kind::UnknownSite), count(Kind::KindMismatch)), (1, 4));
     // The last region counts twice: by its stamp and by its begin it would end after the exit.
     assert_eq!((count(Kind::StartBeforeEntry), count(Kind::TimeNotMonotonic)), (2, 3));
     assert_eq!(trace.diagnostics.get(Kind::UnknownSite).map(|said| said.number), Some(99));
     let place = trace.diagnostics.get(Kind::UnknownSite).and_then(|said| said.place);
     assert_eq!(place.and_then(|place| place.unit), Some(4));
-    assert_eq!((trace.recorded(), trace.lost()), (4, 7));
+    assert_eq!((trace.recorded(), trace.lost()), (4, 9));
     assert_eq!(trace.warps[0].regions[0].start.ticks, 5_000);
     assert_eq!(trace.warps[0].marks[0].time.ticks, 6_005);
 }
@@ -387,11 +383,6 @@ fn depth_of_regions_that_touch_and_of_open_ones() {
         warp.range(ids.region, None, 6_200, 6_300).range(ids.region, None, 6_300, 6_300);
         warp.begin(ids.region, None, 7_000).begin(ids.region, None, 7_010);
     });
-    let depths: Vec<_> = trace.warps[0]
-        .regions
-        .iter()
-        .map(|region| (region.start.ticks, region.end.map(|end| end.ticks), region.depth))
-        .collect();
     let expected = [
         (6_000, Some(6_100), 0),
         (6_100, Some(6_100), 1),
@@ -400,7 +391,7 @@ fn depth_of_regions_that_touch_and_of_open_ones() {
         (7_000, None, 0),
         (7_010, None, 1),
     ];
-    assert_eq!(depths, expected);
+    assert_eq!(spans(&trace), expected);
 }
 
 #[test]

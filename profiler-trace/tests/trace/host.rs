@@ -1,6 +1,7 @@
 //! What the host did: on the axis of the device, in a capture and in timelines.
 
 use crate::captures;
+use crate::support::json;
 
 use profiler_test_tools::synthetic::{Keep, SyntheticModule, SyntheticWarp};
 use profiler_trace::{
@@ -146,9 +147,7 @@ fn a_file_with_a_host_of_nonsense_is_refused() {
 fn a_timeline_has_the_threads_and_an_arrow_to_the_kernel() {
     let capture = capture();
     let trace = decode(&capture);
-    let mut json = Vec::new();
-    trace.write_chrome_to(&mut json, &ExportOptions::default()).expect("memory takes everything");
-    let json: Value = serde_json::from_slice(&json).expect("it is JSON");
+    let json = json(|bytes| trace.write_chrome_to(bytes, &ExportOptions::default()));
     let events = json["traceEvents"].as_array().expect("events");
     let find = |phase: &str, name: &str, value: &Value| {
         let found = events.iter().find(|it| it["ph"] == phase && it[name] == *value);

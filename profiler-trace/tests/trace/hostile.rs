@@ -1,10 +1,12 @@
 //! Inputs that once took minutes, or memory out of proportion.
 
+use crate::support::text;
+
 use profiler_test_tools::synthetic::{Keep, SyntheticModule, SyntheticWarp};
 use profiler_trace::diff::{DiffOptions, diff};
 use profiler_trace::{
     DiagnosticKind as Kind, GroupBy, Nesting, SiteStats, SiteTable, SiteTableError, StatsQuery,
-    decode,
+    Value, decode,
 };
 use profiler_wire::descriptor::CURSOR_MAX;
 use profiler_wire::record::SITE_MAX;
@@ -124,16 +126,10 @@ fn sparse_ids_are_found() {
 /// Once, each of these was searched to the text's end, or to its begin.
 #[test]
 fn names_in_a_row_and_arrays_without_an_end_cost_no_time() {
-    let descriptors = "__profiler_descriptor_v".repeat(100_000);
-    assert!(matches!(
-        SiteTable::from_ptx(&descriptors),
-        Err(SiteTableError::NotProfiled { stamp: None })
-    ));
-    let arrays = ".b8 __PROFILER_SITE[ ".repeat(100_000);
-    assert!(matches!(
-        SiteTable::from_ptx(&arrays),
-        Err(SiteTableError::NotProfiled { stamp: None })
-    ));
+    for text in ["__profiler_descriptor_v", ".b8 __PROFILER_SITE[ "] {
+        let read = SiteTable::from_ptx(&text.repeat(100_000));
+        assert_eq!(read, Err(SiteTableError::NotProfiled { stamp: None }));
+    }
 }
 
 /// Tokens that are never ended lie in each other. Each once had a path of its own, which took memory by
@@ -160,9 +156,7 @@ fn tokens_that_are_never_ended_have_paths_of_limited_length() {
     let half = u64::from(TOKENS - 64) / 2;
     assert_eq!(counts.collect::<Vec<_>>(), [("a", half), ("b", half)]);
     assert!(stats.notes.iter().any(|note| note.contains("after `…`")), "{:?}", stats.notes);
-    let mut csv = Vec::new();
-    stats.write_csv_to(&mut csv).expect("memory takes everything");
-    let csv = String::from_utf8(csv).expect("UTF-8");
+    let csv = text(|bytes| stats.write_csv_to(bytes));
     assert_eq!(csv.matches(";a;b;…;").count(), 2, "{csv}");
     let options = DiffOptions { query: StatsQuery::new().by(GroupBy::Path), ..Default::default() };
     let side = std::slice::from_ref(&trace);
@@ -185,4 +179,65 @@ fn a_list_that_would_take_too_much_memory_is_refused() {
     let entries = list.entries().iter().map(Vec::as_slice);
     let error = SiteTable::from_entries(entries).expect_err("600 MB of paths");
     assert!(error.to_string().contains("a list of 10000 names"), "{error}");
+}
+
+/// Deep nesting, many open tokens and many signals, so many that quadratic work would not end.
+#[test]
+fn a_quarter_of_a_million_records_of_awkward_shapes() {
+    const COUNT: u64 = 60_000;
+    let mut module = SyntheticModule::new(Keep::First, 1 << 18);
+    let kernel = module.site(SiteKind::Kernel, "kernel");
+    let region = module.site(SiteKind::Region, "region");
+    let signal = module.site(SiteKind::Signal, "s");
+    let wait = module.site(SiteKind::Wait, "s");
+    let mut warp = SyntheticWarp::new(kernel, 0, 64_000);
+    for at in 1..=COUNT {
+        warp.begin(region, None, at);
+    }
+    for at in COUNT + 1..=2 * COUNT {
+        warp.mark(signal, None, at);
+    }
+    for at in 2 * COUNT + 1..=3 * COUNT {
+        warp.mark(wait, None, at);
+    }
+    // Every second token stays open.
+    for at in 3 * COUNT + 1..=3 * COUNT + COUNT / 2 {
+        warp.end(region, None, at);
+    }
+    warp.leave(4 * COUNT, 64_000 + 32 * (COUNT / 16));
+    module.warps.push(warp);
+    let trace = decode(&module.into_capture().expect("the sites are whole"));
+    assert_eq!(trace.recorded(), 3 * COUNT + COUNT / 2);
+    assert_eq!(trace.edges.len() as u64, COUNT);
+    let open = trace.warps[0].regions.iter().filter(|region| region.end.is_none()).count();
+    assert_eq!(open as u64, COUNT / 2);
+    assert_eq!(trace.warps[0].regions[40_000].depth, 40_000);
+}
+
+/// Regions whose begins are not there, values without regions, and tokens that all cross.
+#[test]
+fn as_many_records_that_do_not_go_together() {
+    const COUNT: u64 = 60_000;
+    let mut module = SyntheticModule::new(Keep::First, 1 << 19);
+    let kernel = module.site(SiteKind::Kernel, "kernel");
+    let regions: Vec<u32> =
+        (0..COUNT).map(|number| module.site(SiteKind::Region, &format!("r{number}"))).collect();
+    let other = module.site(SiteKind::Region, "other");
+    let mut warp = SyntheticWarp::new(kernel, 0, 64_000);
+    for (at, &region) in (1..).zip(&regions) {
+        warp.watched(region, None, at, at).attach(other, at, Value::Unsigned(at));
+    }
+    for (at, &region) in (COUNT + 1..).zip(&regions) {
+        warp.begin(region, None, at);
+    }
+    for (at, &region) in (2 * COUNT + 1..).zip(&regions) {
+        warp.end(region, None, at);
+    }
+    warp.leave(4 * COUNT, 64_000 + 32 * (COUNT / 16));
+    module.warps.push(warp);
+    let trace = decode(&module.into_capture().expect("the sites are whole"));
+    assert_eq!(trace.diagnostics.count(Kind::OrphanedValue), COUNT);
+    let regions = &trace.warps[0].regions;
+    assert_eq!(regions.len() as u64, 2 * COUNT);
+    assert!(regions.iter().all(|region| region.depth == 0 && region.end.is_some()));
 }

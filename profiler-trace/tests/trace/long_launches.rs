@@ -89,12 +89,12 @@ fn of_a_region_with_a_track_or_its_value_in_its_record_the_begin_may_not_be_know
     for record in SHORT_BEGINS {
         let recorded = |start: u64| {
             one(Keep::First, 700, |warp| {
-                record(warp.mark(MARK, None, at(300)), at(start), at(695));
+                record(warp.mark(MARK, None, at(300)), start, at(695));
                 // Of the first such region the place is named.
-                record(warp, at(start), at(695));
+                record(warp, start, at(695));
             })
         };
-        let trace = recorded(5);
+        let trace = recorded(at(5));
         assert_eq!(ranges(&trace), [(at(5) + (1 << 40), at(695)); 2]);
         let said = ambiguous(&trace).expect("the begin is not certain");
         assert_eq!(said.place.and_then(|place| place.unit), Some(1));
@@ -102,8 +102,12 @@ fn of_a_region_with_a_track_or_its_value_in_its_record_the_begin_may_not_be_know
         for help in ["no track of their own", "a value of 32 bits instead of"] {
             assert!(sentence.contains(help), "{sentence}");
         }
-        let trace = recorded(500);
-        assert_eq!((ranges(&trace), ambiguous(&trace)), (vec![(at(500), at(695)); 2], None));
+        let limit = ENTRY + (1 << 40);
+        for (start, is_certain) in [(at(500), true), (limit - 1, true), (limit, false)] {
+            let trace = recorded(start);
+            assert_eq!(ranges(&trace), [(start, at(695)); 2]);
+            assert_eq!(ambiguous(&trace).is_none(), is_certain, "{start}");
+        }
     }
 }
 

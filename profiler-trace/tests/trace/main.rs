@@ -8,10 +8,11 @@ mod captures;
 mod chrome_times;
 #[path = "../support/consistent.rs"]
 mod consistent;
-mod decode_scale;
 mod docs;
 mod export_any;
 mod export_errors;
+#[path = "../support/exports.rs"]
+mod exports;
 #[path = "../support/figures.rs"]
 mod figures;
 mod folded;

@@ -10,12 +10,11 @@ use profiler_trace::{GroupBy, StatsQuery, Trace, Value};
 use profiler_wire::SiteKind;
 use unicode_width::UnicodeWidthStr;
 
-use support::{edge, gpu, last, launch, mark, region, site, warp, whole};
+use support::{hand_over, last, launched, lone_warp, mark, region, site, warp, whole};
 
 /// Four names that differ at their ends alone, and places that do.
 fn trace(name: &str, long: f64) -> Trace {
-    let mut trace = gpu();
-    let kernel = site(&mut trace, SiteKind::Kernel, &format!("{name}_kernel"));
+    let mut trace = launched(&format!("{name}_kernel"), [9, 9, 9], 0.0, long);
     let sites: Vec<_> = (0..4)
         .map(|number| site(&mut trace, SiteKind::Region, &format!("{name}_{number}")))
         .collect();
@@ -24,7 +23,6 @@ fn trace(name: &str, long: f64) -> Trace {
     trace.sites[sites[0].0 as usize].unit = Some(name.to_owned());
     let signal = site(&mut trace, SiteKind::Signal, &format!("{name}_full"));
     let waited = site(&mut trace, SiteKind::Wait, &format!("{name}_full"));
-    launch(&mut trace, kernel, [9, 9, 9], 0.0, long);
     let producer = warp(&mut trace, [0, 0, 0], 0, 0.0, long);
     let consumer = warp(&mut trace, [8, 8, 8], 31, 0.0, long);
     for of in [producer, consumer] {
@@ -34,9 +32,7 @@ fn trace(name: &str, long: f64) -> Trace {
             last(&mut trace, of).value = Some(Value::Unsigned(u64::MAX));
         }
     }
-    let given = mark(&mut trace, producer, signal, long / 2.0, 1);
-    let taken = mark(&mut trace, consumer, waited, long / 1.9, 1);
-    edge(&mut trace, given, taken);
+    hand_over(&mut trace, (producer, signal, long / 2.0), (consumer, waited, long / 1.9), 1);
     let counted = site(&mut trace, SiteKind::Mark, &format!("{name}_counted"));
     trace.sites[counted.0 as usize].unit = Some("bytes".to_owned());
     for value in [1, u64::MAX] {
@@ -116,10 +112,7 @@ fn names_stay_apart_and_figures_go_by_rank() {
 
 #[test]
 fn regions_deep_in_others_keep_their_names() {
-    let mut trace = gpu();
-    let kernel = site(&mut trace, SiteKind::Kernel, "kernel");
-    launch(&mut trace, kernel, [1, 1, 1], 0.0, 1e6);
-    let of = warp(&mut trace, [0, 0, 0], 0, 0.0, 1e6);
+    let (mut trace, of) = lone_warp("kernel", 1e6);
     for depth in 0..40_u16 {
         let of_depth = site(&mut trace, SiteKind::Region, &format!("deep{depth}"));
         let edge = f64::from(depth) * 100.0;

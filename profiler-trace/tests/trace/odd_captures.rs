@@ -1,5 +1,7 @@
 //! Captures in which something is odd: what is counted, and the place that is named.
 
+use crate::support::text;
+
 use profiler_test_tools::synthetic::{Keep, SyntheticModule, SyntheticWarp};
 use profiler_trace::{
     Capture, CaptureEnd, Decoder, DiagnosticKind as Kind, Export, ExportOptions, Location,
@@ -12,6 +14,7 @@ use profiler_wire::{Descriptor, RecordKind, SiteKind, Strategy};
 
 const REGION: u32 = 1;
 const KERNEL: u32 = 2;
+const MARK: u32 = 3;
 
 /// A module whose kernel is not the first of its sites.
 fn module() -> SyntheticModule {
@@ -19,11 +22,21 @@ fn module() -> SyntheticModule {
     module.lane_capacity = Some(4);
     assert_eq!(module.site(SiteKind::Region, "region"), REGION);
     assert_eq!(module.site(SiteKind::Kernel, "kernel"), KERNEL);
+    assert_eq!(module.site(SiteKind::Mark, "mark"), MARK);
     module
 }
 
 fn capture(module: SyntheticModule) -> Capture {
     module.into_capture().expect("the sites are whole")
+}
+
+/// Decodes a warp that has recorded this.
+fn one(record: impl Fn(&mut SyntheticWarp)) -> Trace {
+    let mut module = module();
+    let mut warp = SyntheticWarp::new(KERNEL, 1_000, 64_000);
+    record(&mut warp);
+    module.warps.push(warp);
+    decode(&capture(module))
 }
 
 /// A warp that a lane of has recorded three regions, the last of them with a value.
@@ -134,12 +147,10 @@ fn arrays_that_end_too_early_are_said() {
 fn an_exit_before_the_entry_is_said_and_one_at_it_is_not() {
     for clock in [Clock::Cycles, Clock::GlobalTimer] {
         let said = |exit: (u64, u64)| {
-            let mut module = module();
-            let mut warp = SyntheticWarp::new(KERNEL, 1_000, 64_000);
-            warp.header.record_clock = clock;
-            warp.leave(exit.0, exit.1);
-            module.warps.push(warp);
-            let trace = decode(&capture(module));
+            let trace = one(|warp| {
+                warp.header.record_clock = clock;
+                warp.leave(exit.0, exit.1);
+            });
             trace.diagnostics.get(Kind::TimeNotMonotonic).copied()
         };
         let (early, at, late) = match clock {
@@ -154,36 +165,31 @@ fn an_exit_before_the_entry_is_said_and_one_at_it_is_not() {
 }
 
 /// The count of a diagnostic, and the unit that is named, where a warp has recorded this.
-fn named(kind: Kind, record: impl Fn(&mut SyntheticWarp, u32)) -> Option<(u64, Option<u32>)> {
-    let mut module = module();
-    let mark = module.site(SiteKind::Mark, "mark");
-    let mut warp = SyntheticWarp::new(KERNEL, 1_000, 64_000);
-    record(&mut warp, mark);
-    module.warps.push(warp);
-    let said = decode(&capture(module)).diagnostics.get(kind).copied();
+fn named(kind: Kind, record: impl Fn(&mut SyntheticWarp)) -> Option<(u64, Option<u32>)> {
+    let said = one(record).diagnostics.get(kind).copied();
     said.map(|said| (said.count, said.place.and_then(|place| place.unit)))
 }
 
 #[test]
 fn the_odd_unit_is_named() {
     // Of a warp that never left, a step back and one ahead by 2^40 ticks less look alike.
-    let back = named(Kind::TimeNotMonotonic, |warp, mark| {
-        warp.mark(mark, None, 1_500).mark(mark, None, 1_490);
+    let back = named(Kind::TimeNotMonotonic, |warp| {
+        warp.mark(MARK, None, 1_500).mark(MARK, None, 1_490);
     });
     assert_eq!(back, Some((1, Some(1))));
     // The timer of a reading says that it was before the entry, where a lane has nothing but readings.
-    let reading = named(Kind::DamagedUnit, |warp, _| {
+    let reading = named(Kind::DamagedUnit, |warp| {
         warp.anchor(1_200, 64_096).anchor(1_400, 63_000).leave(2_000, 64_500);
     });
     assert_eq!(reading, Some((1, Some(1))));
     // A reading of both clocks has no site.
-    let of_site = named(Kind::DamagedUnit, |warp, _| {
+    let of_site = named(Kind::DamagedUnit, |warp| {
         warp.unit([64_100, stamp(tag(RecordKind::Anchor, REGION), 1_200)]).leave(2_000, 64_500);
     });
     assert_eq!(of_site, Some((1, Some(0))));
     // In a lane whose records hold the timer, it says its time itself.
     for (globaltimer, is_odd) in [(64_100, true), (64_400, false), (70_000, true)] {
-        let outside = named(Kind::DamagedUnit, |warp, _| {
+        let outside = named(Kind::DamagedUnit, |warp| {
             warp.header.record_clock = Clock::GlobalTimer;
             warp.header.globaltimer = 64_256;
             warp.range(REGION, None, 64_300, 64_350).anchor(1_200, globaltimer);
@@ -196,14 +202,10 @@ fn the_odd_unit_is_named() {
 #[test]
 fn a_unit_that_is_not_there_is_on_its_way_where_nothing_was_counted() {
     for (leaves, expected) in [(false, Kind::UnitInFlight), (true, Kind::UnwrittenUnit)] {
-        let mut module = module();
-        let mut warp = SyntheticWarp::new(KERNEL, 1_000, 64_000);
-        warp.range(REGION, None, 1_010, 1_020).unit([0, 0]).range(REGION, None, 1_030, 1_040);
-        if leaves {
-            warp.leave(2_000, 64_500);
-        }
-        module.warps.push(warp);
-        let trace = decode(&capture(module));
+        let trace = one(|warp| {
+            warp.range(REGION, None, 1_010, 1_020).unit([0, 0]).range(REGION, None, 1_030, 1_040);
+            warp.exit = leaves.then_some((2_000, 64_500));
+        });
         for kind in [Kind::UnitInFlight, Kind::UnwrittenUnit] {
             let said = trace.diagnostics.get(kind);
             assert_eq!(said.map_or(0, |said| said.count), u64::from(kind == expected));
@@ -216,12 +218,8 @@ fn a_unit_that_is_not_there_is_on_its_way_where_nothing_was_counted() {
 #[test]
 fn the_frequency_is_told() {
     let mhz = |clock, exit: Option<(u64, u64)>| {
-        let mut module = module();
-        let mut warp = SyntheticWarp::new(KERNEL, 1_000, 64_000);
-        warp.header.record_clock = clock;
-        warp.exit = exit;
-        module.warps.push(warp);
-        decode(&capture(module)).clock_mhz
+        let trace = one(|warp| (warp.header.record_clock, warp.exit) = (clock, exit));
+        trace.clock_mhz
     };
     let after_a_second = Some((1_500_001_000, 1_000_064_000));
     assert!(mhz(Clock::GlobalTimer, after_a_second).is_some_and(|mhz| (mhz - 1500.0).abs() < 0.1));
@@ -287,22 +285,16 @@ fn a_selection_that_took_nothing_is_said_of_its_module() {
 #[test]
 fn tracks_beyond_what_a_record_holds_are_counted_and_called_so() {
     let trace = |[range, begun, marked]: [u32; 3]| {
-        let mut module = module();
-        let mark = module.site(SiteKind::Mark, "mark");
-        let mut warp = SyntheticWarp::new(KERNEL, 1_000, 64_000);
-        warp.range(REGION, Some(range), 1_010, 1_020)
-            .begin(REGION, Some(begun), 1_030)
-            .end(REGION, Some(begun), 1_040)
-            .mark(mark, Some(marked), 1_050)
-            .leave(2_000, 64_500);
-        module.warps.push(warp);
-        decode(&capture(module))
+        one(|warp| {
+            warp.range(REGION, Some(range), 1_010, 1_020)
+                .begin(REGION, Some(begun), 1_030)
+                .end(REGION, Some(begun), 1_040)
+                .mark(MARK, Some(marked), 1_050)
+                .leave(2_000, 64_500);
+        })
     };
-    let timeline = |trace: &Trace| {
-        let mut text = Vec::new();
-        trace.write_chrome_to(&mut text, &ExportOptions::default()).expect("written");
-        String::from_utf8(text).expect("text")
-    };
+    let timeline =
+        |trace: &Trace| text(|bytes| trace.write_chrome_to(bytes, &ExportOptions::default()));
     let largest = trace([TRACK_MAX; 3]);
     assert_eq!(largest.diagnostics.count(Kind::TrackOutOfRange), 0, "{}", largest.diagnostics);
     assert!(timeline(&largest).contains("track 16777213"));
@@ -314,8 +306,11 @@ fn tracks_beyond_what_a_record_holds_are_counted_and_called_so() {
     assert!(found.to_string().starts_with("3 records or warps have a track number above"));
     let regions = &beyond.warps[0].regions;
     assert!(regions.iter().all(|region| region.track == Some(TRACK_BEYOND)), "{regions:?}");
-    let text = timeline(&beyond);
-    assert!(text.contains("tracks above 16777213") && !text.contains("track 16777214"), "{text}");
+    let shown = timeline(&beyond);
+    assert!(
+        shown.contains("tracks above 16777213") && !shown.contains("track 16777214"),
+        "{shown}"
+    );
 }
 
 /// Of a module with four headers, the second of which nobody wrote.

@@ -7,7 +7,10 @@ use profiler_trace::diff::{DiffOptions, diff};
 use profiler_trace::{Export, ExportOptions, GroupBy, SiteIndex, Trace};
 use profiler_wire::SiteKind;
 
-use support::{edge, gpu, last, launch, mark, region, site, warp};
+use support::{
+    edge, gpu, hand_over, last, launch, launched, lone_warp, mark, region, site, text, warp,
+    written,
+};
 
 fn rows(table: &serde_json::Value) -> Vec<serde_json::Value> {
     table["rows"].as_array().expect("rows").clone()
@@ -17,10 +20,8 @@ fn rows(table: &serde_json::Value) -> Vec<serde_json::Value> {
 #[test]
 fn a_warp_on_many_tracks_costs_nothing_after_it() {
     const TRACKS: u32 = 50_000;
-    let mut trace = gpu();
-    let kernel = site(&mut trace, SiteKind::Kernel, "kernel");
+    let mut trace = launched("kernel", [TRACKS, 1, 1], 0.0, 100.0);
     let name = site(&mut trace, SiteKind::Region, "region");
-    launch(&mut trace, kernel, [TRACKS, 1, 1], 0.0, 100.0);
     for block in 0..TRACKS {
         warp(&mut trace, [block, 0, 0], 0, 0.0, 100.0);
     }
@@ -38,13 +39,10 @@ fn a_warp_on_many_tracks_costs_nothing_after_it() {
 #[test]
 fn a_signal_may_release_many_waits() {
     const WAITS: u64 = 50_000;
-    let mut trace = gpu();
-    let kernel = site(&mut trace, SiteKind::Kernel, "kernel");
+    let (mut trace, of) = lone_warp("kernel", 100.0);
     let waiting = site(&mut trace, SiteKind::Region, "waiting");
     let signal = site(&mut trace, SiteKind::Signal, "full");
     let wait = site(&mut trace, SiteKind::Wait, "full");
-    launch(&mut trace, kernel, [1, 1, 1], 0.0, 100.0);
-    let of = warp(&mut trace, [0, 0, 0], 0, 0.0, 100.0);
     for _ in 0..WAITS {
         region(&mut trace, of, waiting, 0, 10.0, 50.0);
     }
@@ -64,21 +62,17 @@ fn a_signal_may_release_many_waits() {
 #[test]
 fn many_warps_may_wait_and_many_sites_be_there() {
     const WARPS: u32 = 20_000;
-    let mut trace = gpu();
-    let kernel = site(&mut trace, SiteKind::Kernel, "kernel");
+    let mut trace = launched("kernel", [WARPS, 1, 1], 0.0, 100.0);
     let waiting = site(&mut trace, SiteKind::Region, "WAITING");
     let signal = site(&mut trace, SiteKind::Signal, "full");
     let wait = site(&mut trace, SiteKind::Wait, "full");
     for number in 0..WARPS {
         site(&mut trace, SiteKind::Region, &format!("a region of a long name, {number}"));
     }
-    launch(&mut trace, kernel, [WARPS, 1, 1], 0.0, 100.0);
     for block in 0..WARPS {
         let of = warp(&mut trace, [block, 0, 0], 0, 0.0, 100.0);
-        let from = mark(&mut trace, of, signal, 30.0, 0);
         region(&mut trace, of, waiting, 0, 40.0, 50.0);
-        let to = mark(&mut trace, of, wait, 60.0, 0);
-        edge(&mut trace, from, to);
+        hand_over(&mut trace, (of, signal, 30.0), (of, wait, 60.0), 0);
     }
     let waits = trace.waits(0).expect("a launch");
     let rows = rows(&waits.to_json());
@@ -98,9 +92,7 @@ fn many_launches_may_have_arrows() {
         let start = f64::from(number) * 100.0;
         launch(&mut trace, kernel, [1, 1, 1], start, start + 50.0);
         let of = warp(&mut trace, [0, 0, 0], 0, start, start + 50.0);
-        let from = mark(&mut trace, of, signal, start + 20.0, 0);
-        let to = mark(&mut trace, of, wait, start + 30.0, 0);
-        edge(&mut trace, from, to);
+        hand_over(&mut trace, (of, signal, start + 20.0), (of, wait, start + 30.0), 0);
     }
     for number in 0..LAUNCHES as usize {
         let rows = rows(&trace.waits(number).expect("a launch").to_json());
@@ -149,39 +141,27 @@ fn many_kernels_may_be_compared() {
     }
 }
 
-const CROSSING: usize = 40_000;
-
 /// Regions of one lane that all cross each other, each of a name of its own: each begins one nanosecond after the one before it, and ends so.
-fn crossing() -> Trace {
-    let mut trace = gpu();
-    let kernel = site(&mut trace, SiteKind::Kernel, "kernel");
+#[test]
+fn statistics_and_timelines_of_crossing_regions() {
+    const CROSSING: usize = 40_000;
     let length = CROSSING as f64;
-    launch(&mut trace, kernel, [1, 1, 1], 0.0, 3.0 * length);
-    let of = warp(&mut trace, [0, 0, 0], 0, 0.0, 3.0 * length);
+    let (mut trace, of) = lone_warp("kernel", 3.0 * length);
     for number in 0..CROSSING {
         let own = site(&mut trace, SiteKind::Region, &format!("region {number}"));
         let start = number as f64;
         region(&mut trace, of, own, 0, start, start + length);
     }
-    trace
-}
-
-#[test]
-fn statistics_and_timelines_of_crossing_regions() {
-    let trace = crossing();
     for by in [GroupBy::Site, GroupBy::Path] {
         let stats = trace.stats_by(by);
         assert_eq!(stats.rows.len(), CROSSING + 1);
         assert!(stats.rows[1..].iter().all(|row| row.count == 1 && row.path.is_empty()));
     }
     let options = ExportOptions::default();
-    let mut bytes = Vec::new();
-    trace.write_chrome_to(&mut bytes, &options).expect("memory takes it");
-    let text = String::from_utf8(bytes).expect("JSON");
-    let slices = text.lines().filter(|line| line.contains("\"region "));
+    let chrome = text(|bytes| trace.write_chrome_to(bytes, &options));
+    let slices = chrome.lines().filter(|line| line.contains("\"region "));
     assert_eq!(slices.count(), CROSSING);
-    let mut perfetto = Vec::new();
-    trace.write_perfetto_to(&mut perfetto, &options).expect("memory takes it");
+    let perfetto = written(|bytes| trace.write_perfetto_to(bytes, &options));
     let last = format!("region {}", CROSSING - 1);
     assert!(memchr::memmem::find(&perfetto, last.as_bytes()).is_some());
 }

@@ -1,6 +1,8 @@
 //! Every kind of record, from any warp, by either clock: what was recorded, written as a file, read
 //! and decoded is what a plain model says.
 
+use crate::captures;
+
 use profiler_test_tools::synthetic::{Keep, SyntheticModule, SyntheticWarp};
 use profiler_trace::{Capture, DiagnosticKind as Kind, Trace, Value, Warp, decode};
 use profiler_wire::header::Clock;
@@ -320,9 +322,7 @@ fn records(units: &[Unit]) -> u64 {
 }
 
 fn saved_and_read(capture: &Capture) -> Capture {
-    let mut file = Vec::new();
-    capture.write_to(&mut file).expect("a vector takes all");
-    Capture::read_from(file.as_slice()).expect("a whole file")
+    Capture::read_from(captures::file(capture).as_slice()).expect("a whole file")
 }
 
 /// Longer regions come first, and each lies as deep as others of its lane and track enclose it.

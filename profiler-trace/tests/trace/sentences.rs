@@ -1,11 +1,13 @@
 //! What is said of what went wrong, and of what recording costs: each kind by itself.
 
+use crate::support::{json, said, written};
+
 use std::collections::BTreeSet;
 
 use expect_test::expect;
 use profiler_trace::{
-    CaptureError, Diagnostic, DiagnosticKind, Export, ExportOptions, FormCosts, RecordCost,
-    StampCost, StampWait, StampWaits, Trace,
+    CaptureError, DiagnosticKind, Export, ExportOptions, FormCosts, RecordCost, StampCost,
+    StampWait, StampWaits, Trace,
 };
 
 #[test]
@@ -13,8 +15,7 @@ fn every_diagnostic_has_a_sentence_of_its_own() {
     let mut sentences = BTreeSet::new();
     let mut names = BTreeSet::new();
     for &kind in DiagnosticKind::ALL {
-        let said = Diagnostic { kind, count: 4711, number: 7, place: None };
-        let sentence = said.to_string();
+        let sentence = said(kind, 4711, 7).to_string();
         // Of what is of one version or frequency there is no count, nor of the moment at which records
         // were read.
         let is_counted = sentence.contains("4711") || kind == DiagnosticKind::KernelRunning;
@@ -28,10 +29,7 @@ fn every_diagnostic_has_a_sentence_of_its_own() {
 
 #[test]
 fn a_failed_kernel_says_what_the_driver_called_it() {
-    let said = |number| {
-        let kind = DiagnosticKind::KernelFailed;
-        Diagnostic { kind, count: 1, number, place: None }.to_string()
-    };
+    let said = |number| said(DiagnosticKind::KernelFailed, 1, number).to_string();
     // As cuda.h has them.
     for (number, name) in [
         (700, "ILLEGAL_ADDRESS"),
@@ -121,9 +119,7 @@ fn timelines_say_what_recording_costs() {
         record_cost: Some(RecordCost { one_lane: costs(), ..RecordCost::uniform(0.5, 0.75) }),
         ..Trace::default()
     };
-    let mut bytes = Vec::new();
-    trace.write_chrome_to(&mut bytes, &ExportOptions::default()).expect("a vector takes all");
-    let json: serde_json::Value = serde_json::from_slice(&bytes).expect("JSON");
+    let json = json(|bytes| trace.write_chrome_to(bytes, &ExportOptions::default()));
     let data = &json["otherData"];
     assert_eq!(data["record_cost_inside_ticks"], 6.0);
     assert_eq!(data["record_cost_total_ticks"], 15.0);
@@ -132,9 +128,8 @@ fn timelines_say_what_recording_costs() {
     assert_eq!(one_lane["waits"]["record"]["most_ticks"], 0.75);
     assert_eq!(data["record_cost"]["elected"]["region_begin"]["after_ticks"], 0.5);
 
-    let mut bytes = Vec::new();
-    trace.write_perfetto_to(&mut bytes, &ExportOptions::default()).expect("a vector takes all");
-    let text = String::from_utf8_lossy(&bytes);
+    let perfetto = written(|bytes| trace.write_perfetto_to(bytes, &ExportOptions::default()));
+    let text = String::from_utf8_lossy(&perfetto);
     let part = "a region takes 15 ticks, 6 of them in its own time (15.75 and 6.5 back to back); not \
                 subtracted";
     assert!(text.contains(part), "{text}");

@@ -2,19 +2,17 @@
 
 use crate::support;
 
-use profiler_trace::{Diagnostic, DiagnosticKind, GroupBy, SiteIndex, StatsQuery, Trace, Value};
+use profiler_trace::{DiagnosticKind, GroupBy, SiteIndex, StatsQuery, Trace, Value};
 use profiler_wire::header::Clock;
 use profiler_wire::{SiteKind, Strategy};
 
-use support::{gpu, last, launch, mark, region, site, time, warp, whole};
+use support::{gpu, json, last, launch, launched, mark, region, said, site, time, warp, whole};
 
 /// Two blocks of two warps, each 1000 ns in the kernel; warp 0 of block 0 loads ten times, for 1 to
 /// 10 ns, and the others not at all.
 fn ten_loads() -> (Trace, SiteIndex) {
-    let mut trace = gpu();
-    let kernel = site(&mut trace, SiteKind::Kernel, "gemm");
+    let mut trace = launched("gemm", [2, 1, 1], 0.0, 1000.0);
     let load = site(&mut trace, SiteKind::Region, "load");
-    launch(&mut trace, kernel, [2, 1, 1], 0.0, 1000.0);
     for block in 0..2 {
         for index in 0..2 {
             warp(&mut trace, [block, 0, 0], index, 0.0, 1000.0);
@@ -220,12 +218,7 @@ fn what_must_be_known_is_printed() {
     trace.device.emulated = true;
     trace.device.name = "emulator".to_owned();
     trace.warps[2].lost = 90;
-    trace.diagnostics.add(Diagnostic {
-        kind: DiagnosticKind::BufferTooSmall,
-        count: 90,
-        number: 512,
-        place: None,
-    });
+    trace.diagnostics.add(said(DiagnosticKind::BufferTooSmall, 90, 512));
     let text = whole(&trace.stats());
     assert!(text.starts_with("emulator: these are not GPU times"), "{text}");
     assert!(text.contains("LOST 90 of 100 records"), "{text}");
@@ -279,9 +272,7 @@ fn marks_are_counted_by_name_and_their_values_summed_up() {
     let some = trace.stats_of(&some);
     assert_eq!(some.marks.iter().map(|mark| mark.count).sum::<u64>(), 49);
     assert_eq!(some.marks.len(), 4);
-    let mut json = Vec::new();
-    stats.write_json_to(&mut json).expect("a vector takes all");
-    let json: serde_json::Value = serde_json::from_slice(&json).expect("JSON");
+    let json = json(|bytes| stats.write_json_to(bytes));
     assert_eq!(json["marks"][0]["sum"], 5050.0);
     assert_eq!(json["marks"][0]["unit"], "tries");
     assert_eq!(json["marks"][1]["count"], 3);

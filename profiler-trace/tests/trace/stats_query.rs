@@ -6,7 +6,7 @@ use crate::support;
 use profiler_trace::{GroupBy, SiteIndex, Stats, StatsQuery, Trace};
 use profiler_wire::SiteKind;
 
-use support::{gpu, last, launch, region, site, warp, whole};
+use support::{gpu, last, launch, lone_warp, region, site, warp, whole};
 
 /// Two launches of `gemm` and one of `copy`; each warp has `tile` regions of 100 ns with `load` (30)
 /// and `mma` (50) inside, and a `load` of 5 outside.
@@ -80,9 +80,7 @@ fn regions_of_one_name_are_told_apart_by_their_place() {
     let copy = whole(&trace.stats_of(&by_site.clone().kernel("copy")));
     assert!(copy.contains("  load ") && !copy.contains("kernel.rs"), "{copy}");
     assert!(text.contains("  mma ") && !text.contains("mma ("), "{text}");
-    let mut csv = Vec::new();
-    trace.stats_of(&by_site).write_csv_to(&mut csv).expect("memory takes it");
-    let csv = String::from_utf8(csv).expect("text");
+    let csv = support::text(|bytes| trace.stats_of(&by_site).write_csv_to(bytes));
     assert!(csv.lines().next().is_some_and(|line| line.ends_with(",file,line,module")), "{csv}");
     let ends = |end: &str| csv.lines().filter(|line| line.ends_with(end)).count();
     assert_eq!([ends("/kernel.rs,15,kernels"), ends("src/kernel.rs,13,kernels")], [1, 2]);
@@ -96,11 +94,8 @@ fn regions_of_one_name_are_told_apart_by_their_place() {
 
 #[test]
 fn crossing_regions_enclose_neither() {
-    let mut trace = gpu();
-    let kernel = site(&mut trace, SiteKind::Kernel, "k");
+    let (mut trace, of) = lone_warp("k", 100.0);
     let [a, b, c] = ["a", "b", "c"].map(|name| site(&mut trace, SiteKind::Region, name));
-    launch(&mut trace, kernel, [1, 1, 1], 0.0, 100.0);
-    let of = warp(&mut trace, [0, 0, 0], 0, 0.0, 100.0);
     // a crosses b; c lies in both, in a after b has ended; another lane's c lies in nothing.
     region(&mut trace, of, a, 0, 0.0, 50.0);
     region(&mut trace, of, b, 0, 10.0, 60.0);

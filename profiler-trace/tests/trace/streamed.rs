@@ -1,13 +1,13 @@
 //! What is written while a capture is decoded is what is written of a trace in memory.
 
 use crate::captures;
-use crate::part;
+use crate::part::part_of;
+use crate::support::{text, written};
 
 use std::io;
 use std::num::NonZeroUsize;
 use std::path::Path;
 
-use part::part_of;
 use profiler_test_tools::synthetic::{Content, Keep, SyntheticModule, SyntheticWarp, sized};
 use profiler_trace::diff::{Diff, DiffOptions, DiffSide};
 use profiler_trace::{
@@ -58,10 +58,10 @@ fn varied() -> Capture {
     module.into_capture().expect("the sites are whole")
 }
 
-fn written(write: impl FnOnce(&mut Vec<u8>) -> std::io::Result<()>) -> Vec<u8> {
-    let mut bytes = Vec::new();
-    write(&mut bytes).expect("memory takes everything");
-    bytes
+/// A committed capture.
+fn kept() -> Capture {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/kinds-v1.capture");
+    Capture::read(path).expect("it is a capture")
 }
 
 /// A way to write a trace, and a streamed one.
@@ -178,7 +178,8 @@ fn require_equal_without_cost(capture: &mut Capture) {
 fn every_format_of_every_content() {
     let captures =
         Content::ALL.map(|(_, content)| sized(1_500, content).expect("the sites are whole"));
-    for capture in captures.into_iter().chain([varied(), captures::small(), Capture::default()]) {
+    let others = [varied(), captures::small(), kept(), Capture::default()];
+    for capture in captures.into_iter().chain(others) {
         let decoder = Decoder::new(&capture);
         let trace = decoder.trace();
         require_equal(&decoder, &trace);
@@ -210,22 +211,13 @@ fn records_to_the_host_beside_others() {
 }
 
 #[test]
-fn every_format_of_a_capture_that_is_kept() {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/kinds-v1.capture");
-    let mut capture = Capture::read(path).expect("it is a capture");
-    let decoder = Decoder::new(&capture);
-    require_equal(&decoder, &decoder.trace());
-    require_equal_without_cost(&mut capture);
-}
-
-#[test]
 fn every_format_without_what_recording_cost() {
     let mut crossed = varied();
     crossed.record_cost = Some(RecordCost::uniform(400.0, 900.0));
     let odd = Decoder::new(&crossed).subtract_record_cost().outline().diagnostics;
     assert!(odd.count(DiagnosticKind::CostExceedsDuration) > 0, "{odd}");
     let mixed = sized(400, Content::Mixed).expect("the sites are whole");
-    for mut capture in [mixed, varied(), captures::small(), Capture::default()] {
+    for mut capture in [mixed, varied(), captures::small(), kept(), Capture::default()] {
         require_equal_without_cost(&mut capture);
     }
 }
@@ -303,12 +295,11 @@ fn what_is_left_out_is_said_and_its_launches_are_not_drawn() {
     assert!(decoder.streamed().notes().iter().any(|note| note == says));
     assert!((trace.is_left_out(0), trace.is_left_out(1)) == (true, false));
     assert_eq!(trace.shown_launches().collect::<Vec<_>>(), [1]);
-    let chrome = written(|bytes| trace.write_chrome_to(bytes, &ExportOptions::default()));
-    let chrome = String::from_utf8(chrome).expect("it is text");
-    assert!(!chrome.contains("kernel, launch 0") && chrome.contains("kernel, launch 1"));
-    let nothing = Decoder::new(&capture).only(|_| false).trace();
-    let nothing = written(|bytes| nothing.write_chrome_to(bytes, &ExportOptions::default()));
-    let nothing = String::from_utf8(nothing).expect("it is text");
+    let chrome =
+        |trace: &Trace| text(|bytes| trace.write_chrome_to(bytes, &ExportOptions::default()));
+    let some = chrome(&trace);
+    assert!(!some.contains("kernel, launch 0") && some.contains("kernel, launch 1"));
+    let nothing = chrome(&Decoder::new(&capture).only(|_| false).trace());
     assert!(nothing.contains("no launch is shown") && nothing.contains("SHOWS 0 of 6 warps"));
     assert!(!Decoder::new(&capture).streamed().notes().iter().any(|note| note.contains("SHOWS")));
 }

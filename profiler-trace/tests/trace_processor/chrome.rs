@@ -7,7 +7,7 @@ use profiler_wire::SiteKind;
 use serde_json::json;
 
 use crate::numbers::{agrees, made_up};
-use crate::support::{edge, gpu, last, launch, mark, region, site, warp};
+use crate::support::{edge, last, launched, lone_warp, mark, region, site, warp};
 use crate::{Context, Format, Test, with_diagnostics};
 
 pub(crate) const TESTS: &[(&str, Test)] = &[
@@ -19,10 +19,8 @@ pub(crate) const TESTS: &[(&str, Test)] = &[
 ];
 
 fn times_names_and_arguments(context: &Context) -> Result<(), Failed> {
-    let mut trace = gpu();
-    let kernel = site(&mut trace, SiteKind::Kernel, "gemm \"quoted\"\n🚀");
+    let mut trace = launched("gemm \"quoted\"\n🚀", [2, 1, 1], 0.0, 5_000_000.0);
     let load = site(&mut trace, SiteKind::Region, "load");
-    launch(&mut trace, kernel, [2, 1, 1], 0.0, 5_000_000.0);
     let warp = warp(&mut trace, [1, 0, 0], 0, 0.0, 5_000_000.0);
     region(&mut trace, warp, load, 0, 1_234_567.0, 1_234_568.0);
     last(&mut trace, warp).value = Some(Value::Float(0.5));
@@ -53,11 +51,8 @@ fn times_names_and_arguments(context: &Context) -> Result<(), Failed> {
 }
 
 fn crossing_regions_have_rows(context: &Context) -> Result<(), Failed> {
-    let mut trace = gpu();
-    let kernel = site(&mut trace, SiteKind::Kernel, "gemm");
+    let (mut trace, warp) = lone_warp("gemm", 1000.0);
     let load = site(&mut trace, SiteKind::Region, "load");
-    launch(&mut trace, kernel, [1, 1, 1], 0.0, 1000.0);
-    let warp = warp(&mut trace, [0, 0, 0], 0, 0.0, 1000.0);
     region(&mut trace, warp, load, 0, 200.0, 400.0);
     region(&mut trace, warp, load, 0, 300.0, 500.0);
     region(&mut trace, warp, load, 0, 600.0, 0.0);
@@ -74,12 +69,9 @@ fn crossing_regions_have_rows(context: &Context) -> Result<(), Failed> {
 }
 
 fn arrows(context: &Context) -> Result<(), Failed> {
-    let mut trace = gpu();
-    let kernel = site(&mut trace, SiteKind::Kernel, "pipeline");
+    let (mut trace, consumer) = lone_warp("pipeline", 1000.0);
     let full = site(&mut trace, SiteKind::Signal, "full");
     let wait = site(&mut trace, SiteKind::Wait, "wait full");
-    launch(&mut trace, kernel, [1, 1, 1], 0.0, 1000.0);
-    let consumer = warp(&mut trace, [0, 0, 0], 0, 0.0, 1000.0);
     let producer = warp(&mut trace, [0, 0, 0], 1, 0.0, 1000.0);
     for (signal, released) in [(100.0, 150.0), (300.0, 300.0)] {
         let from = mark(&mut trace, producer, full, signal, 1);

@@ -4,7 +4,9 @@ use libtest_mimic::Failed;
 use profiler_trace::{ExportOptions, Trace, Value};
 use profiler_wire::{SiteKind, Strategy};
 
-use crate::support::{edge, gpu, last, launch, mark, region, site, warp};
+use crate::support::{
+    edge, gpu, hand_over, last, launch, launched, lone_warp, mark, region, site, warp,
+};
 use crate::{Context, Format, Test, with_diagnostics};
 
 pub(crate) const TESTS: &[(&str, Test)] = &[
@@ -156,21 +158,14 @@ fn crossing_regions_both_survive(context: &Context) -> Result<(), Failed> {
 }
 
 fn arrows_join_signals_and_waits(context: &Context) -> Result<(), Failed> {
-    let mut trace = gpu();
-    let kernel = site(&mut trace, SiteKind::Kernel, "pipeline");
+    // The consumer stands before the producer, in the file too.
+    let (mut trace, consumer) = lone_warp("pipeline", 1000.0);
     let full = site(&mut trace, SiteKind::Signal, "full");
     let wait = site(&mut trace, SiteKind::Wait, "wait full");
-    launch(&mut trace, kernel, [1, 1, 1], 0.0, 1000.0);
-    // The consumer stands before the producer, in the file too.
-    let consumer = warp(&mut trace, [0, 0, 0], 0, 0.0, 1000.0);
     let producer = warp(&mut trace, [0, 0, 0], 1, 0.0, 1000.0);
-    let from = mark(&mut trace, producer, full, 100.0, 1);
-    let to = mark(&mut trace, consumer, wait, 150.0, 1);
-    edge(&mut trace, from, to);
+    hand_over(&mut trace, (producer, full, 100.0), (consumer, wait, 150.0), 1);
     // At the same nanosecond.
-    let from = mark(&mut trace, producer, full, 300.0, 2);
-    let to = mark(&mut trace, consumer, wait, 300.0, 2);
-    edge(&mut trace, from, to);
+    hand_over(&mut trace, (producer, full, 300.0), (consumer, wait, 300.0), 2);
     // One signal that releases two waits, one of them in its own warp.
     let from = mark(&mut trace, producer, full, 400.0, 3);
     for (warp, at) in [(consumer, 450.0), (producer, 460.0)] {
@@ -324,9 +319,7 @@ const ORDER: [&str; 2] = [
 ];
 
 fn tracks_are_in_numeric_order(context: &Context) -> Result<(), Failed> {
-    let mut trace = gpu();
-    let kernel = site(&mut trace, SiteKind::Kernel, "gemm");
-    launch(&mut trace, kernel, [1000, 1, 1], 0.0, 10_000.0);
+    let mut trace = launched("gemm", [1000, 1, 1], 0.0, 10_000.0);
     for block in 0..500 {
         for index in 0..2 {
             warp(&mut trace, [block, 0, 0], index, f64::from(block), 10_000.0);
@@ -348,9 +341,7 @@ fn tracks_are_in_numeric_order(context: &Context) -> Result<(), Failed> {
 }
 
 fn tracks_by_sm(context: &Context) -> Result<(), Failed> {
-    let mut trace = gpu();
-    let kernel = site(&mut trace, SiteKind::Kernel, "gemm");
-    launch(&mut trace, kernel, [8, 2, 1], 0.0, 100.0);
+    let mut trace = launched("gemm", [8, 2, 1], 0.0, 100.0);
     for block in [0, 1, 4, 5] {
         warp(&mut trace, [block, 1, 0], 0, 0.0, 100.0);
     }
@@ -490,10 +481,7 @@ fn weird_names(context: &Context) -> Result<(), Failed> {
         "<b>%s</b> \\",
         long.as_str(),
     ];
-    let mut trace = gpu();
-    let kernel = site(&mut trace, SiteKind::Kernel, "kernel \"k\"\n🚀");
-    launch(&mut trace, kernel, [1, 1, 1], 0.0, 1000.0);
-    let warp = warp(&mut trace, [0, 0, 0], 0, 0.0, 1000.0);
+    let (mut trace, warp) = lone_warp("kernel \"k\"\n🚀", 1000.0);
     for (at, name) in names.iter().enumerate() {
         let region_site = site(&mut trace, SiteKind::Region, name);
         let start = 10.0 * (at + 1) as f64;

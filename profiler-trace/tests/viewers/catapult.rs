@@ -7,7 +7,7 @@ use profiler_wire::SiteKind;
 use serde_json::Value;
 
 use crate::Test;
-use crate::support::{edge, mark, site};
+use crate::support::{hand_over, site};
 use crate::tools;
 use crate::zoo::{KERNEL, zoo};
 
@@ -78,9 +78,7 @@ fn decode(text: &str) -> Vec<u8> {
 fn imports_every_slice_and_arrow() -> Result<(), Failed> {
     let (mut trace, sites) = zoo();
     let (signal, wait) = (sites.signal, site(&mut trace, SiteKind::Wait, "wait full"));
-    let from = mark(&mut trace, 0, signal, 16_500.0, 1);
-    let to = mark(&mut trace, 1, wait, 16_800.0, 1);
-    edge(&mut trace, from, to);
+    hand_over(&mut trace, (0, signal, 16_500.0), (1, wait, 16_800.0), 1);
     for by_sm in [false, true] {
         let options = ExportOptions { by_sm, ..ExportOptions::default() };
         let model = import(&trace, &options, &format!("catapult-{by_sm}"))?;

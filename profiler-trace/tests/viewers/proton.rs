@@ -10,7 +10,7 @@ use profiler_wire::SiteKind;
 use profiler_wire::header::Clock;
 
 use crate::Test;
-use crate::support::{gpu, launch, region, site, time, warp};
+use crate::support::{gpu, lone_warp, region, site, time};
 use crate::tools;
 use crate::zoo::{COMPUTE, KERNEL, STORE, zoo};
 
@@ -101,11 +101,8 @@ fn own_times(frame: &serde_json::Value, outer: &str, found: &mut Vec<(String, f6
 
 /// While both last the time is in both, one above the other, and each has its own time in sum.
 fn crossing_regions() -> Result<(), Failed> {
-    let mut trace = gpu();
-    let kernel = site(&mut trace, SiteKind::Kernel, "gemm");
+    let (mut trace, warp) = lone_warp("gemm", 100.0);
     let [first, second] = ["first", "second"].map(|name| site(&mut trace, SiteKind::Region, name));
-    launch(&mut trace, kernel, [1, 1, 1], 0.0, 100.0);
-    let warp = warp(&mut trace, [0, 0, 0], 0, 0.0, 100.0);
     region(&mut trace, warp, first, 0, 10.0, 40.0);
     region(&mut trace, warp, second, 0, 30.0, 80.0);
     let mut bytes = Vec::new();

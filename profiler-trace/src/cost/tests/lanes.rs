@@ -2,38 +2,11 @@
 
 use super::*;
 
-/// Decodes one warp of 1 cycle per nanosecond with buffers for lanes, and subtracts the cost.
-fn trace_of(
-    cost: RecordCost,
-    emulated: bool,
-    record: impl Fn(&mut SyntheticWarp, u32, u32),
-) -> Trace {
-    let mut module = SyntheticModule::new(Keep::First, 64);
-    module.lane_capacity = Some(64);
-    let kernel = module.site(SiteKind::Kernel, "k");
-    let [region, other] = ["r", "s"].map(|name| module.site(SiteKind::Region, name));
-    let mut warp = SyntheticWarp::new(kernel, 1_000, 64_000);
-    record(&mut warp, region, other);
-    warp.leave(65_000, 128_000);
-    module.warps.push(warp);
-    let mut capture = module.into_capture().expect("the sites are whole");
-    capture.device.emulated = emulated;
-    capture.device.clock_mhz = Some(1000.0);
-    capture.record_cost = Some(cost);
-    let mut trace = crate::decode(&capture);
-    trace.subtract_record_cost();
-    trace
-}
-
-fn lengths(trace: &Trace) -> Vec<u64> {
-    trace.warps[0].regions.iter().map(length).collect()
-}
-
 #[test]
 fn lanes_of_a_strategy_for_one_lane_share_their_stamps_too() {
-    let trace = trace_of(table(), false, |warp, region, _| {
+    let trace = trace_of(table(), false, |warp| {
         for lane in [0, 1] {
-            warp.lane(lane).range(region, None, 2_000, 2_100);
+            warp.lane(lane).range(REGION, None, 2_000, 2_100);
         }
     });
     assert_eq!(lengths(&trace), [98, 98]);
@@ -42,9 +15,9 @@ fn lanes_of_a_strategy_for_one_lane_share_their_stamps_too() {
 
 #[test]
 fn lanes_that_take_turns_cost_each_for_itself() {
-    let trace = trace_of(RecordCost::uniform(10.0, 30.0), false, |warp, region, other| {
-        warp.lane(0).range(region, None, 2_100, 2_200).range(other, None, 2_000, 3_000);
-        warp.lane(1).range(region, None, 2_400, 2_500);
+    let trace = trace_of(RecordCost::uniform(10.0, 30.0), false, |warp| {
+        warp.lane(0).range(REGION, None, 2_100, 2_200).range(OTHER, None, 2_000, 3_000);
+        warp.lane(1).range(REGION, None, 2_400, 2_500);
     });
     assert_eq!(lengths(&trace), [1_000 - 10 - 2 * 30, 90, 90]);
     assert!(trace.diagnostics.is_empty(), "{}", trace.diagnostics);
@@ -55,12 +28,12 @@ fn a_warp_of_the_emulator_leaves_with_the_last_of_its_lanes() {
     // Lane 0 records for 300 ticks, so that it would leave at 64 700; it does not leave later than
     // it did.
     for (last, exit) in [(64_500, 64_700), (64_900, 64_890), (65_500, 65_000)] {
-        let trace = trace_of(RecordCost::uniform(10.0, 30.0), true, |warp, region, _| {
+        let trace = trace_of(RecordCost::uniform(10.0, 30.0), true, |warp| {
             warp.lane(0);
             for start in (10_000..20_000).step_by(1_000) {
-                warp.range(region, None, start, start + 100);
+                warp.range(REGION, None, start, start + 100);
             }
-            warp.lane(1).range(region, None, last - 100, last);
+            warp.lane(1).range(REGION, None, last - 100, last);
         });
         assert_eq!(trace.warps[0].exit.map(|exit| exit.ticks), Some(exit));
     }
@@ -68,17 +41,17 @@ fn a_warp_of_the_emulator_leaves_with_the_last_of_its_lanes() {
 
 #[test]
 fn lanes_of_the_emulator_have_clocks_of_their_own() {
-    let trace = trace_of(RecordCost::uniform(10.0, 30.0), true, |warp, region, other| {
+    let trace = trace_of(RecordCost::uniform(10.0, 30.0), true, |warp| {
         for lane in [0, 1] {
-            warp.lane(lane).range(region, None, 2_100, 2_200).range(other, None, 2_000, 3_000);
+            warp.lane(lane).range(REGION, None, 2_100, 2_200).range(OTHER, None, 2_000, 3_000);
         }
     });
     assert_eq!(lengths(&trace), [960, 960, 90, 90]);
     assert!(trace.diagnostics.is_empty(), "{}", trace.diagnostics);
     // What each stamps at one time is not one either.
-    let trace = trace_of(RecordCost::uniform(0.0, 30.0), true, |warp, region, _| {
+    let trace = trace_of(RecordCost::uniform(0.0, 30.0), true, |warp| {
         for lane in [0, 1] {
-            warp.lane(lane).range(region, None, 2_000, 2_000);
+            warp.lane(lane).range(REGION, None, 2_000, 2_000);
         }
     });
     assert!(trace.diagnostics.is_empty(), "{}", trace.diagnostics);
@@ -133,14 +106,14 @@ proptest::proptest! {
         inside in 0.0..40.0_f64,
         extra in 0.0..40.0_f64,
     ) {
-        let subtract = |cost: RecordCost| trace_of(cost, false, |warp, region, other| {
+        let subtract = |cost: RecordCost| trace_of(cost, false, |warp| {
             for (lane, regions) in (0..).zip(&lanes) {
                 let mut sorted = regions.clone();
                 sorted.sort_by_key(|(start, length, _)| start + length);
                 warp.lane(lane);
                 for (start, length, is_other) in sorted {
                     let [start, end] = [start, start + length].map(|at| 2_000 + step * at);
-                    warp.range(if is_other { other } else { region }, None, start, end);
+                    warp.range(if is_other { OTHER } else { REGION }, None, start, end);
                 }
             }
         });
@@ -152,9 +125,9 @@ proptest::proptest! {
 #[test]
 fn an_anchor_is_taken_by_the_lane_that_records_by_the_kernels_strategy() {
     for (strategy, ahead) in [(Strategy::Warp, 4), (Strategy::Thread, 4), (Strategy::Elected, 69)] {
-        let trace = trace_of(table(), false, |warp, region, _| {
+        let trace = trace_of(table(), false, |warp| {
             warp.header.strategy = u32::from(strategy.code());
-            warp.anchor(2_500, 65_500).range(region, None, 2_000, 3_000);
+            warp.anchor(2_500, 65_500).range(REGION, None, 2_000, 3_000);
         });
         assert_eq!(lengths(&trace), [1_000 - 2 - ahead - 90], "{strategy:?}");
     }
@@ -162,13 +135,13 @@ fn an_anchor_is_taken_by_the_lane_that_records_by_the_kernels_strategy() {
 
 #[test]
 fn what_lanes_stamp_together_is_one_after_all_that_one_of_them_stamped_by_itself() {
-    let trace = trace_of(RecordCost::uniform(10.0, 30.0), false, |warp, region, other| {
+    let trace = trace_of(RecordCost::uniform(10.0, 30.0), false, |warp| {
         warp.lane(0);
         for _ in 0..40 {
             warp.anchor(2_100, 65_100);
         }
-        warp.range(region, None, 2_100, 2_900).range(other, None, 2_000, 3_000);
-        warp.lane(1).range(region, None, 2_100, 2_900);
+        warp.range(REGION, None, 2_100, 2_900).range(OTHER, None, 2_000, 3_000);
+        warp.lane(1).range(REGION, None, 2_100, 2_900);
     });
     assert_eq!(lengths(&trace), [1_000 - 10 - 30, 800 - 10, 800 - 10]);
     // Twice it would cost more than passed.

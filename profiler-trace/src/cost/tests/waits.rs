@@ -116,16 +116,14 @@ fn a_stamp_may_wait_longer_than_in_the_calibration() {
 fn of_stamps_at_one_time_what_ends_is_the_first_and_what_begins_the_last() {
     // The second region begins after the records of the first one and of the mark, which hold up
     // its end no longer.
-    let mut trace = trace(0.0, 0.0, |warp, region, mark| {
-        warp.range(region, None, 2_000, 3_000).mark(mark, None, 3_000);
-        warp.range(region, None, 3_000, 3_030);
+    let mut trace = trace(0.0, 0.0, |warp| {
+        warp.range(REGION, None, 2_000, 3_000).mark(MARK, None, 3_000);
+        warp.range(REGION, None, 3_000, 3_030);
     });
     let mut cost = RecordCost::uniform(0.0, 0.0);
     cost.one_lane.waits.record = StampWait { mean_ticks: 15.0, most_ticks: 30.0 };
-    (trace.record_cost, trace.cost_subtracted) = (Some(cost), false);
-    trace.subtract_record_cost();
-    let lengths: Vec<u64> = trace.warps[0].regions.iter().map(length).collect();
-    assert_eq!(lengths, [1_000, 30]);
+    subtract(&mut trace, cost);
+    assert_eq!(lengths(&trace), [1_000, 30]);
 }
 
 proptest::proptest! {

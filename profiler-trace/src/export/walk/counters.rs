@@ -11,14 +11,8 @@ use crate::source::WarpSource;
 /// The group of these tracks.
 const GROUP: &str = "active warps";
 
-impl<S: WarpSource> Walk<'_, S> {
-    pub(super) fn counters(
-        &mut self,
-        process: u32,
-        root: &mut Node,
-        warps: Range<usize>,
-        sink: &mut impl Sink,
-    ) -> io::Result<()> {
+impl<S: WarpSource, K: Sink> Walk<'_, S, K> {
+    pub(super) fn counters(&mut self, root: &mut Node, warps: Range<usize>) -> io::Result<()> {
         // How many warps more there are from a moment on.
         let mut changes: BTreeMap<u32, Vec<(u64, i64)>> = BTreeMap::new();
         for warp in &self.trace.warps[warps] {
@@ -29,14 +23,14 @@ impl<S: WarpSource> Walk<'_, S> {
         if changes.is_empty() {
             return Ok(());
         }
-        let group = self.top(process, root, GROUP, sink)?;
+        let group = self.top(root, GROUP)?;
         for (rank, (sm, mut changes)) in (0..).zip(changes) {
             self.tracks += 1;
             let name = format!("SM {sm}");
             let path = format!("{GROUP} / {name}");
-            sink.track(&Track {
+            self.sink.track(&Track {
                 id: self.tracks,
-                process,
+                process: self.process,
                 parent: Some(group.id),
                 name: &name,
                 path: &path,
@@ -45,13 +39,13 @@ impl<S: WarpSource> Walk<'_, S> {
                 group: false,
                 unit: Some("warps"),
             })?;
-            sink.select(process, self.tracks)?;
+            self.sink.select(self.process, self.tracks)?;
             changes.sort_unstable_by_key(|(ns, _)| *ns);
             let (mut count, mut shown) = (0, None);
             for together in changes.chunk_by(|left, right| left.0 == right.0) {
                 count += together.iter().map(|(_, change)| change).sum::<i64>();
                 if shown.replace(count) != Some(count) {
-                    sink.counter(together[0].0, &path, count)?;
+                    self.sink.counter(together[0].0, &path, count)?;
                 }
             }
         }

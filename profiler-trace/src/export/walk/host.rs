@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::io;
 
-use super::{Item, Late, Node, Walk, What, item};
+use super::{Item, Node, Walk, What, item};
 use crate::export::arrows::Axis;
 use crate::export::rows::nest;
 use crate::export::sink::{Argument, Event, Sink};
@@ -53,26 +53,24 @@ impl Calls {
     }
 }
 
-impl<S: WarpSource> Walk<'_, S> {
+impl<S: WarpSource, K: Sink> Walk<'_, S, K> {
     /// The host as a process, with a track for each thread. It comes before the launches: of what
     /// happens in one nanosecond, viewers take what stands first for the tail of an arrow.
-    pub(super) fn host(&mut self, late: &mut Late, sink: &mut impl Sink) -> io::Result<()> {
+    pub(super) fn host(&mut self) -> io::Result<()> {
         let trace = self.trace;
         if trace.host.is_empty() {
             return Ok(());
         }
         // After those of the launches, of which there is one in any case.
-        let process = u32::try_from(trace.launches.len().max(1) + 1).map_err(io::Error::other)?;
-        sink.process(process, "host")?;
+        self.process(trace.launches.len().max(1) + 1, "host")?;
         let mut root = Node::root();
         for thread in &trace.host.threads {
             let description = format!(
                 "a thread of the host; its times are within {} of the device's where both clocks were read",
                 duration(trace.host.uncertainty_ns)
             );
-            let mut node =
-                self.track(process, &mut root, &thread.name, &description, false, sink)?;
-            self.rows(process, &mut node, nest(items(thread)), late, sink)?;
+            let mut node = self.track(&mut root, &thread.name, &description, false)?;
+            self.rows(&mut node, nest(items(thread)))?;
         }
         Ok(())
     }

@@ -7,7 +7,7 @@ use std::ops::{Range, RangeInclusive};
 
 use profiler_wire::record::{TRACK_BEYOND, TRACK_MAX};
 
-use super::{Late, Node, Walk, What, has_own_track, item, kernel_end, where_lost};
+use super::{Node, Walk, What, has_own_track, item, kernel_end, where_lost};
 use crate::display;
 use crate::export::rows::{Item, nest, pack};
 use crate::export::sink::Sink;
@@ -35,9 +35,9 @@ pub(super) struct Held<'w> {
     index: usize,
     pub(super) warp: Cow<'w, Warp>,
     /// The end of the kernel's slice.
-    pub(super) end: f64,
+    end: f64,
     /// The time at which its records are missing.
-    pub(super) lost_at: f64,
+    lost_at: f64,
 }
 
 impl<'w> Held<'w> {
@@ -93,7 +93,7 @@ impl<'w, Key: Copy + Ord> Lanes<'w, Key> {
     }
 }
 
-impl<S: WarpSource> Walk<'_, S> {
+impl<S: WarpSource, K: Sink> Walk<'_, S, K> {
     /// The tracks that the kernel of a launch chose by number, and who wrote to them.
     pub(super) fn users(&self, warps: Range<usize>) -> BTreeMap<u32, User> {
         let mut users: BTreeMap<u32, User> = BTreeMap::new();
@@ -125,27 +125,15 @@ impl<S: WarpSource> Walk<'_, S> {
     /// The tracks by their numbers, each with all that was recorded on it.
     pub(super) fn user_tracks(
         &mut self,
-        process: u32,
         top: &mut Node,
         users: BTreeMap<u32, User>,
-        late: &mut Late,
-        sink: &mut impl Sink,
     ) -> io::Result<()> {
         let tracks: Vec<(u32, User)> = users.into_iter().collect();
-        batches(&tracks)
-            .into_iter()
-            .try_for_each(|batch| self.user_tracks_of(process, top, batch, late, sink))
+        batches(&tracks).into_iter().try_for_each(|batch| self.user_tracks_of(top, batch))
     }
 
     /// Neighbouring tracks, for which each warp is decoded and gone through once.
-    fn user_tracks_of(
-        &mut self,
-        process: u32,
-        top: &mut Node,
-        tracks: &[(u32, User)],
-        late: &mut Late,
-        sink: &mut impl Sink,
-    ) -> io::Result<()> {
+    fn user_tracks_of(&mut self, top: &mut Node, tracks: &[(u32, User)]) -> io::Result<()> {
         let [(first, _), ..] = tracks else { return Ok(()) };
         let numbers = *first..=tracks.last().map_or(*first, |(last, _)| *last);
         let mut warps: Vec<usize> =
@@ -163,7 +151,7 @@ impl<S: WarpSource> Walk<'_, S> {
         without.for_each(|_| Progress::step());
         let mut lanes: Lanes<'_, (u32, usize, u8)> = Lanes::default();
         for held in &held {
-            self.items(held, |track, lane, item| {
+            items(held, |track, lane, item| {
                 if let Some(track) = track.filter(is_here) {
                     lanes.push((track, held.index, lane), item);
                 }
@@ -180,42 +168,38 @@ impl<S: WarpSource> Walk<'_, S> {
             let name = track_name(number);
             let written = display::counted(warps.len() as u64, "warp");
             let description = format!("{name}, written by {written}");
-            let mut node = self.track(process, top, &name, &description, false, sink)?;
+            let mut node = self.track(top, &name, &description, false)?;
             match sources.len() {
-                1 => self.rows(process, &mut node, sources.swap_remove(0), late, sink)?,
+                1 => self.rows(&mut node, sources.swap_remove(0))?,
                 _ => {
                     let packed = pack(sources.into_iter().flatten().collect());
-                    self.rows(process, &mut node, packed.rows(), late, sink)?;
+                    self.rows(&mut node, packed.rows())?;
                 }
             }
         }
         Ok(())
     }
+}
 
-    /// Tells what a warp recorded: the track and the lane of each item, and the item.
-    pub(super) fn items<'w>(
-        &self,
-        held: &'w Held<'_>,
-        mut tell: impl FnMut(Option<u32>, u8, Item<What<'w>>),
-    ) {
-        let warp = &*held.warp;
-        let kernel = What::Kernel(warp, held.index);
-        tell(warp.track, 0, item(warp.entry.ns, held.end, i32::MIN, kernel));
-        if warp.lost > 0 {
-            let lost = What::Lost(warp.lost);
-            tell(warp.track, 0, item(held.lost_at, held.lost_at, i32::MAX, lost));
-        }
-        for region in &warp.regions {
-            let end = region.end.map_or(held.end, |end| end.ns);
-            let depth = i32::from(region.depth);
-            let region_item = item(region.start.ns, end, depth, What::Region(region));
-            tell(region.track.or(warp.track), region.lane, region_item);
-        }
-        for (at, mark) in warp.marks.iter().enumerate() {
-            let what = What::Mark(MarkIndex { warp: held.index, mark: at });
-            let mark_item = item(mark.time.ns, mark.time.ns, i32::MAX, what);
-            tell(mark.track.or(warp.track), mark.lane, mark_item);
-        }
+/// Tells what a warp recorded: the track and the lane of each item, and the item.
+pub(super) fn items<'w>(held: &'w Held<'_>, mut tell: impl FnMut(Option<u32>, u8, Item<What<'w>>)) {
+    let warp = &*held.warp;
+    let kernel = What::Kernel(warp, held.index);
+    tell(warp.track, 0, item(warp.entry.ns, held.end, i32::MIN, kernel));
+    if warp.lost > 0 {
+        let lost = What::Lost(warp.lost);
+        tell(warp.track, 0, item(held.lost_at, held.lost_at, i32::MAX, lost));
+    }
+    for region in &warp.regions {
+        let end = region.end.map_or(held.end, |end| end.ns);
+        let depth = i32::from(region.depth);
+        let region_item = item(region.start.ns, end, depth, What::Region(region));
+        tell(region.track.or(warp.track), region.lane, region_item);
+    }
+    for (at, mark) in warp.marks.iter().enumerate() {
+        let what = What::Mark(MarkIndex { warp: held.index, mark: at });
+        let mark_item = item(mark.time.ns, mark.time.ns, i32::MAX, what);
+        tell(mark.track.or(warp.track), mark.lane, mark_item);
     }
 }
 
