@@ -54,6 +54,19 @@ fn the_emulator_that_was_asked_for_needs_no_reason() {
     assert_eq!(backend.reason(), None);
 }
 
+#[test]
+#[cfg(feature = "cuda")]
+fn linear_slots_are_refused_where_the_program_launches() {
+    use profiler_host::{Profiler, RawModule, Slots};
+
+    // SAFETY: it is not used, as the option is refused first.
+    let module = unsafe { RawModule::new(std::ptr::null_mut()) };
+    let profiler = Profiler::builder().slots(Slots::Linear).build().expect("options");
+    let error = profiler.attach(&module, "").expect_err("launches do not pass through the session");
+    assert!(matches!(error, Error::Options(_)), "{error}");
+    assert!(error.to_string().contains("Slots::Linear"), "{error}");
+}
+
 /// This very test program must not ask for the driver's library, or it would not start where there is
 /// none. (That it runs here proves it only on a machine without a driver.)
 #[test]

@@ -27,8 +27,6 @@ pub mod abuse;
 pub mod annotated;
 #[cfg(feature = "barriers")]
 pub mod barriers;
-#[cfg(feature = "buffers")]
-pub mod buffers;
 #[cfg(all(target_arch = "nvptx64", feature = "collectives"))]
 pub mod collectives;
 #[cfg(all(target_arch = "nvptx64", feature = "declared"))]

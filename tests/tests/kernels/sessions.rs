@@ -1,74 +1,48 @@
-//! Sessions on a GPU. The test program can be carried to a machine with a GPU and run there with
-//! `--ignored --test-threads=1`; without one, only what needs none is tested.
-#![cfg(feature = "cuda")]
+//! Sessions on a GPU beside what a program does there by itself.
 #![allow(clippy::print_stdout, reason = "figures for whoever runs the tests on a GPU")]
-
-#[path = "gpu/resources.rs"]
-mod resources;
-#[path = "gpu/streams.rs"]
-mod streams;
-mod support;
-
-use std::collections::BTreeSet;
 
 use cust::context::{Context, CurrentContext, legacy};
 use cust::launch;
 use cust::memory::{CopyDestination, DeviceBuffer};
 use cust::module::Module;
-use cust::stream::{Stream, StreamFlags};
-use profiler_host::{
-    Backend, BackendChoice, Error, HostRecorder, Keep, Profiler, ProfilerBuilder, RawModule, Slots,
-    Trace,
-};
-use profiler_trace::SiteTable;
+use cust::stream::Stream;
+use profiler_host::{Backend, BackendChoice, Error, HostRecorder, Profiler, ProfilerBuilder};
+use test_kernels::strategies as kernels;
 
-const BLOCKS: u32 = 500;
+use crate::support::modules::{new_stream, ptx};
 
-struct Gpu {
-    ptx: String,
+pub(crate) const BLOCKS: u32 = 500;
+
+/// A module, and what a program launches its kernel `by_warp` with.
+pub(crate) struct Gpu {
     module: Module,
-    stream: Stream,
+    pub(crate) stream: Stream,
     out: DeviceBuffer<u32>,
     _context: Context,
 }
 
 impl Gpu {
-    fn new() -> Self {
+    pub(crate) fn new() -> Self {
         let context = cust::quick_init().expect("a GPU");
-        let ptx = support::ptx();
         Self {
-            module: Module::from_ptx(&ptx, &[]).expect("the module loads"),
-            ptx,
+            module: Module::from_ptx(ptx(), &[]).expect("the module loads"),
             stream: new_stream(),
-            out: DeviceBuffer::from_slice(&[0; BLOCKS as usize]).expect("memory"),
+            out: DeviceBuffer::from_slice(&[0; 32 * BLOCKS as usize]).expect("memory"),
             _context: context,
         }
     }
 
-    /// The program's own launch, as `cust` makes it.
-    fn launch_on(&self, stream: &Stream, blocks: u32, regions: u32) {
-        let module = &self.module;
-        let out = self.out.as_device_ptr();
-        // SAFETY: one element a block, and blocks of one warp.
-        unsafe { launch!(module.record<<<blocks, 32, 0, stream>>>(out, regions)) }
+    /// The program's own launch, as `cust` makes it, in blocks of one warp.
+    pub(crate) fn launch(&self, regions: u32) {
+        let (module, stream, out) = (&self.module, &self.stream, self.out.as_device_ptr());
+        // SAFETY: one number a thread.
+        unsafe { launch!(module.by_warp<<<BLOCKS, 32, 0, stream>>>(out, regions)) }
             .expect("the launch");
     }
 
-    fn launch(&self, regions: u32) {
-        self.launch_on(&self.stream, BLOCKS, regions);
+    pub(crate) fn attach(&self, builder: ProfilerBuilder) -> profiler_host::Session<'_> {
+        builder.build().expect("options").attach(&self.module, ptx()).expect("a session")
     }
-
-    fn attach(&self, builder: ProfilerBuilder) -> profiler_host::Session<'_> {
-        builder.build().expect("options").attach(&self.module, &self.ptx).expect("a session")
-    }
-}
-
-fn new_stream() -> Stream {
-    Stream::new(StreamFlags::NON_BLOCKING, None).expect("a stream")
-}
-
-fn lost(trace: &Trace) -> u64 {
-    trace.warps.iter().map(|warp| warp.lost).sum()
 }
 
 #[test]
@@ -78,15 +52,14 @@ fn a_context_that_may_be_destroyed_is_refused() {
     let device = cust::device::Device::get_device(0).expect("a GPU");
     let context = legacy::Context::create_and_push(legacy::ContextFlags::SCHED_AUTO, device);
     let context = context.expect("a context");
-    let ptx = support::ptx();
-    let module = Module::from_ptx(&ptx, &[]).expect("the module loads");
-    let error = Profiler::builder().build().expect("options").attach(&module, &ptx).err();
+    let module = Module::from_ptx(ptx(), &[]).expect("the module loads");
+    let error = Profiler::builder().build().expect("options").attach(&module, ptx()).err();
     let error = error.expect("a session cannot rely on this context");
     assert!(matches!(error, Error::Context(_)), "{error}");
     assert!(error.to_string().contains("cust::quick_init()"), "{error}");
     // Nor is it where there is none.
     legacy::ContextStack::pop().expect("the context");
-    let error = Profiler::builder().build().expect("options").attach(&module, &ptx).err();
+    let error = Profiler::builder().build().expect("options").attach(&module, ptx()).err();
     assert!(matches!(error, Some(Error::Context(text)) if text.contains("has no CUDA context")));
     legacy::ContextStack::push(&context).expect("the context");
 }
@@ -101,7 +74,7 @@ fn of_threads_that_attach_at_once_one_does() {
             CurrentContext::set_current(&gpu._context).expect("the context");
             barrier.wait();
             let session =
-                Profiler::builder().build().expect("options").attach(&gpu.module, &gpu.ptx);
+                Profiler::builder().build().expect("options").attach(&gpu.module, ptx());
             barrier.wait();
             match session {
                 Ok(_session) => true,
@@ -122,96 +95,23 @@ fn of_threads_that_attach_at_once_one_does() {
 }
 
 #[test]
-fn the_sites_of_the_test_module_are_read() {
-    let sites = SiteTable::from_ptx(&support::ptx()).expect("sites");
-    assert_eq!(sites.len(), 2);
-    assert!(!sites.needs_lanes());
-}
-
-#[test]
-fn linear_slots_are_refused_where_the_program_launches() {
-    // SAFETY: it is not used, as the option is refused first.
-    let module = unsafe { RawModule::new(std::ptr::null_mut()) };
-    let profiler = Profiler::builder().slots(Slots::Linear).build().expect("options");
-    let error = profiler.attach(&module, "").expect_err("launches do not pass through the session");
-    assert!(matches!(error, Error::Options(_)), "{error}");
-    assert!(error.to_string().contains("Slots::Linear"), "{error}");
-}
-
-#[test]
-#[ignore = "needs an NVIDIA GPU"]
-fn launches_that_the_session_does_not_see_are_recorded() {
-    let gpu = Gpu::new();
-    let session = gpu.attach(Profiler::builder().records_per_warp(32));
-    let other = new_stream();
-    for _ in 0..4 {
-        gpu.launch(7);
-        gpu.launch_on(&other, BLOCKS, 3);
-    }
-    let trace = session.finish().expect("a trace");
-    assert_eq!(trace.launches.len(), 8);
-    assert_eq!(trace.warps.len(), 8 * BLOCKS as usize);
-    assert_eq!(trace.recorded(), u64::from(4 * BLOCKS * (7 + 3)));
-    assert_eq!(lost(&trace), 0, "{}", trace.diagnostics);
-    assert!(!trace.device.emulated && trace.device.sm_count > 0, "{:?}", trace.device);
-}
-
-#[test]
-#[ignore = "needs an NVIDIA GPU"]
-fn a_thousand_launches_without_a_synchronisation() {
-    const LAUNCHES: u32 = 1000;
-    let ptx: &'static str = support::ptx().leak();
-    let backend = Backend::choose(BackendChoice::Gpu, Some(ptx)).expect("a GPU");
-    let mut out = backend.zeroed::<u32>(8).expect("a buffer");
-    let warps = LAUNCHES * 8;
-    let builder = Profiler::builder().records_per_warp(4).slots(Slots::Linear).max_warps(warps);
-    let mut session = backend.session(&builder.build().expect("options")).expect("a session");
-    for _ in 0..LAUNCHES {
-        // SAFETY: one element a block, and blocks of one warp.
-        unsafe { profiler_host::launch!(session, record<<<8, 32>>>(out.as_mut_ptr(), 2)) }
-            .expect("the launch");
-    }
-    let trace = session.finish().expect("a trace");
-    assert_eq!(trace.launches.len(), LAUNCHES as usize);
-    assert_eq!(trace.warps.len(), warps as usize);
-    assert_eq!((trace.recorded(), lost(&trace)), (u64::from(warps) * 2, 0));
-    let slots: BTreeSet<u32> = trace.warps.iter().map(|warp| warp.slot).collect();
-    assert_eq!(slots.len(), warps as usize);
-}
-
-#[test]
-#[ignore = "needs an NVIDIA GPU"]
-fn what_does_not_fit_is_counted() {
-    let gpu = Gpu::new();
-    for (keep, kept) in [(Keep::First, 5), (Keep::Last, 8)] {
-        let session = gpu.attach(Profiler::builder().records_per_warp(5).keep(keep).max_warps(100));
-        gpu.launch(21);
-        let trace = session.finish().expect("a trace");
-        // More than were asked for may find a slot where slots are claimed.
-        let warps = trace.warps.len() as u64;
-        assert!((100..u64::from(BLOCKS)).contains(&warps), "{warps}");
-        assert_eq!((trace.recorded(), lost(&trace)), (warps * kept, warps * (21 - kept)));
-    }
-}
-
-#[test]
 #[ignore = "needs an NVIDIA GPU"]
 fn one_trace_per_iteration_and_an_inferred_capacity() {
     let gpu = Gpu::new();
     let profiler = Profiler::builder().build().expect("options");
     let profiler = profiler
         .infer_capacity(|counting| {
-            let mut session = counting.attach(&gpu.module, &gpu.ptx)?;
+            let mut session = counting.attach(&gpu.module, ptx())?;
             gpu.launch(33);
             session.capture()
         })
         .expect("a capacity");
-    let mut session = profiler.attach(&gpu.module, &gpu.ptx).expect("a session");
+    let mut session = profiler.attach(&gpu.module, ptx()).expect("a session");
     for regions in [1, 33, 5] {
         gpu.launch(regions);
         let trace = session.take_trace().expect("a trace");
         assert_eq!(trace.recorded(), u64::from(BLOCKS * regions));
-        assert_eq!(lost(&trace), 0);
+        assert_eq!(trace.lost(), 0);
     }
 }
 
@@ -222,11 +122,11 @@ fn a_session_that_ended_leaves_the_kernel_alone() {
     let session = gpu.attach(Profiler::builder());
     gpu.launch(1);
     drop(session);
-    gpu.launch(1);
+    gpu.launch(2);
     gpu.stream.synchronize().expect("the kernel ran");
-    let mut out = vec![0; BLOCKS as usize];
+    let mut out = vec![0; gpu.out.len()];
     gpu.out.copy_to(&mut out).expect("readable");
-    assert_eq!(out, [2; BLOCKS as usize]);
+    assert_eq!(out, [2; 32 * BLOCKS as usize]);
     let trace = gpu.attach(Profiler::builder()).finish().expect("a trace");
     assert_eq!(trace.warps.len(), 0);
 }
@@ -237,7 +137,7 @@ fn what_cannot_work_is_said() {
     let gpu = Gpu::new();
     let session = gpu.attach(Profiler::builder());
     let profiler = Profiler::builder().build().expect("options");
-    let second = profiler.attach(&gpu.module, &gpu.ptx);
+    let second = profiler.attach(&gpu.module, ptx());
     assert!(matches!(second, Err(Error::AlreadyAttached)));
     drop(session);
     // What measures the cost is in a module of its own.
@@ -247,7 +147,7 @@ fn what_cannot_work_is_said() {
 
     let huge = Profiler::builder().records_per_warp(1 << 25).max_warps(1 << 20);
     let error =
-        huge.build().expect("options").attach(&gpu.module, &gpu.ptx).expect_err("no buffer");
+        huge.build().expect("options").attach(&gpu.module, ptx()).expect_err("no buffer");
     let text = error.to_string();
     assert!(text.contains("records_per_warp") && text.contains("bytes"), "{text}");
 
@@ -255,47 +155,42 @@ fn what_cannot_work_is_said() {
     assert!(matches!(error, Error::Sites(_)), "{error}");
 }
 
-/// The twin of the test module's kernel; only its type is used on the GPU.
-unsafe fn record(out: *mut u32, regions: u32) {
-    let _ = (out, regions);
-}
-
 #[test]
 #[ignore = "needs an NVIDIA GPU"]
 fn a_backend_on_the_gpu() {
-    let ptx: &'static str = support::ptx().leak();
-    let backend = Backend::choose(BackendChoice::Auto, Some(ptx)).expect("a backend");
+    let backend = Backend::choose(BackendChoice::Auto, Some(ptx())).expect("a backend");
     assert!(backend.is_gpu() && backend.reason().is_none());
     println!("{backend}");
-    let mut out = backend.zeroed::<u32>(BLOCKS as usize).expect("a buffer");
+    let mut out = backend.zeroed::<u32>(32 * BLOCKS as usize).expect("a buffer");
     let profiler = Profiler::builder().max_warps(3 * BLOCKS).build().expect("options");
     let mut session = backend.session(&profiler).expect("a session");
     for shared in [0, 64 * 1024, 0] {
         // SAFETY: nothing of it runs.
-        unsafe { profiler_host::launch!(session, record<<<BLOCKS, 2048>>>(out.as_mut_ptr(), 4)) }
+        unsafe { profiler_host::launch!(session, kernels::by_warp<<<BLOCKS, 2048>>>(out.as_mut_ptr(), 4)) }
             .expect_err("no block is that large, and it takes no slots");
-        // SAFETY: one element a block, and blocks of one warp.
+        // SAFETY: one number a thread.
         unsafe {
-            profiler_host::launch!(session, record<<<BLOCKS, 32, shared>>>(out.as_mut_ptr(), 4))
+            profiler_host::launch!(session, kernels::by_warp<<<BLOCKS, 32, shared>>>(out.as_mut_ptr(), 4))
         }
         .expect("the launch");
     }
     let trace = session.finish().expect("a trace");
     assert_eq!(trace.launches.len(), 3);
-    assert_eq!((trace.recorded(), lost(&trace)), (u64::from(3 * BLOCKS * 4), 0));
+    assert!(!trace.device.emulated && trace.device.sm_count > 0, "{:?}", trace.device);
+    assert_eq!((trace.recorded(), trace.lost()), (u64::from(3 * BLOCKS * 4), 0));
     // SAFETY: as above.
     let run =
-        |out: *mut u32| unsafe { profiler_host::launch!(backend, record<<<BLOCKS, 32>>>(out, 4)) };
+        |out: *mut u32| unsafe { profiler_host::launch!(backend, kernels::by_warp<<<BLOCKS, 32>>>(out, 4)) };
     let ((), duration) = backend.time(|| run(out.as_mut_ptr())).expect("the launch");
     assert!(!duration.is_zero());
-    assert_eq!(out.read().expect("readable"), [4; BLOCKS as usize]);
+    assert_eq!(out.read().expect("readable"), [4; 32 * BLOCKS as usize]);
 
     // SAFETY: never launched: there is no such kernel.
     unsafe fn missing() {}
     // SAFETY: as above.
     let error = unsafe { profiler_host::launch!(backend, missing<<<1, 1>>>()) }
         .expect_err("no such kernel");
-    assert!(error.to_string().contains("it has record, fail"), "{error}");
+    assert!(error.to_string().contains("it has "), "{error}");
 }
 
 #[test]
@@ -328,8 +223,7 @@ fn the_host_lies_on_the_axis_of_the_gpu_within_what_is_stated() {
 #[test]
 #[ignore = "needs an NVIDIA GPU"]
 fn spans_from_before_a_session_are_in_it() {
-    let ptx = Box::leak(support::ptx().into_boxed_str());
-    let backend = Backend::choose(BackendChoice::Gpu, Some(ptx)).expect("a GPU");
+    let backend = Backend::choose(BackendChoice::Gpu, Some(ptx())).expect("a GPU");
     let host = HostRecorder::new();
     let values = host.in_span("upload", || backend.upload(&[0_u32; 64])).expect("memory");
     let profiler = Profiler::builder().host(&host).build().expect("options");
