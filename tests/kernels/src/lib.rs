@@ -48,6 +48,18 @@ pub mod thousand;
 #[cfg(feature = "watched")]
 pub mod watched;
 
+/// Writes the numbers of a thread.
+///
+/// # Safety
+///
+/// `output` must be valid for `COUNT` numbers a thread.
+#[cfg(any(feature = "functions", feature = "intrinsics"))]
+#[inline(always)]
+unsafe fn write<T, const COUNT: usize>(output: *mut T, thread: usize, numbers: [T; COUNT]) {
+    // SAFETY: the caller's.
+    unsafe { output.cast::<[T; COUNT]>().add(thread).write(numbers) };
+}
+
 /// A kernel whose only sites that lanes other than lane 0 record at are anchors: they alone say that all
 /// lanes need buffers.
 #[cfg(feature = "anchors")]
