@@ -351,11 +351,8 @@ mod tests {
             let arrays = live(Some(kept));
             let LiveArrays { memory, address, descriptor, .. } = &arrays;
             memory.write_words((descriptor.headers - address) as usize, &headers);
-            let unreadable = ModuleCapture {
-                sites: gone,
-                descriptor: *descriptor,
-                ..ModuleCapture::default()
-            };
+            let unreadable =
+                ModuleCapture { sites: gone, descriptor: *descriptor, ..ModuleCapture::default() };
 
             let recorder = HostRecorder::new();
             let log = HostLog::new(recorder.clone());

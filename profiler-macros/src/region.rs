@@ -135,9 +135,12 @@ fn begin_region(arguments: &Arguments, name: &Name, runtime: &Runtime) -> TokenS
             quote_spanned!(here=> #private::Payload(#value))
         }
     };
-    begin(arguments, name, runtime, |leader, track| {
-        emit!(#private::LaneRecorder::region(#leader, __profiler_site, #track, #payload))
-    })
+    begin(
+        arguments,
+        name,
+        runtime,
+        |leader, track| emit!(#private::LaneRecorder::region(#leader, __profiler_site, #track, #payload)),
+    )
 }
 
 /// A value as it was given; a literal without a type gets the narrow type that fits its region's record.
@@ -253,9 +256,12 @@ pub(crate) fn expand_start(tokens: TokenStream) -> TokenStream {
     let Some(name) = name else { return errors.into_tokens() };
     let runtime = Runtime::new(given(arguments.runtime.as_ref()));
     let private = runtime.private();
-    let start = begin(&arguments, &name, &runtime, |leader, track| {
-        emit!(#private::LaneRecorder::start(#leader, __profiler_site, #track))
-    });
+    let start = begin(
+        &arguments,
+        &name,
+        &runtime,
+        |leader, track| emit!(#private::LaneRecorder::start(#leader, __profiler_site, #track)),
+    );
     with_mistakes(errors, start)
 }
 

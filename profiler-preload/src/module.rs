@@ -210,8 +210,7 @@ impl Arrays {
     ) -> Result<Self, &'static str> {
         let (step, slots) = shape.stride_and_slots(settings, context.sm_count);
         let memory = allocate(context, slots, found.bound)?;
-        let arrays =
-            Self { descriptor: Descriptor::default(), number, bound: found.bound, memory };
+        let arrays = Self { descriptor: Descriptor::default(), number, bound: found.bound, memory };
         arrays.laid_out(context, settings, found.address, step)
     }
 
@@ -263,7 +262,8 @@ impl Arrays {
     ) -> Result<Self, &'static str> {
         let record_bytes = record_bytes(self.bound);
         let slot_bytes = record_bytes + header::BYTES as u64;
-        let for_slots = self.memory.bytes.saturating_sub(other_bytes(record_bytes, context.sm_count));
+        let for_slots =
+            self.memory.bytes.saturating_sub(other_bytes(record_bytes, context.sm_count));
         let slots = (for_slots / slot_bytes).min(u64::from(u32::MAX));
         let records = self.memory.start.next_multiple_of(record_bytes);
         let headers = (records + slots * record_bytes).next_multiple_of(ALIGNMENT);

@@ -77,7 +77,7 @@ fn nothing_lost(trace: &Trace) {
 
 fn one_record_a_warp_and_round(choice: BackendChoice) {
     let trace = record(
-            choice,
+        choice,
         builder(),
         3 * 128,
         |session, output| launched!(session, kernels::by_warp<<<3, 128>>>(output, 10)),
@@ -104,7 +104,7 @@ fn one_record_a_warp_and_round(choice: BackendChoice) {
 
 fn every_thread_records(choice: BackendChoice) {
     let trace = record(
-            choice,
+        choice,
         builder().records_per_warp(128).records_per_lane(128),
         2 * 64,
         |session, output| launched!(session, kernels::by_thread<<<2, 64>>>(output, 3)),
@@ -131,7 +131,7 @@ fn every_thread_records(choice: BackendChoice) {
 
 fn each_arm_of_a_branch_elects(choice: BackendChoice) {
     let trace = record(
-            choice,
+        choice,
         builder().records_per_lane(256),
         64,
         |session, output| launched!(session, kernels::by_elected<<<1, 64>>>(output, 8)),
@@ -151,7 +151,7 @@ fn each_arm_of_a_branch_elects(choice: BackendChoice) {
 fn lanes_apart_have_their_own_sites_and_ends(choice: BackendChoice) {
     const ROUNDS: usize = 5;
     let trace = record(
-            choice,
+        choice,
         builder().records_per_warp(128).records_per_lane(128),
         64,
         |session, output| {
@@ -183,7 +183,7 @@ fn lanes_apart_have_their_own_sites_and_ends(choice: BackendChoice) {
 fn each_lane_has_its_marks(choice: BackendChoice) {
     const ROUNDS: usize = 5;
     let trace = record(
-            choice,
+        choice,
         builder().records_per_warp(128).records_per_lane(128),
         // The last warp has six lanes.
         70,
@@ -211,7 +211,7 @@ fn each_lane_has_its_marks(choice: BackendChoice) {
 
 fn strategies_of_single_regions(choice: BackendChoice) {
     let trace = record(
-            choice,
+        choice,
         builder(),
         2 * 160,
         |session, output| launched!(session, kernels::by_each<<<2, 160>>>(output, 4)),
@@ -233,7 +233,7 @@ fn strategies_of_single_regions(choice: BackendChoice) {
 
 fn all_that_there_is(choice: BackendChoice) {
     let trace = record(
-            choice,
+        choice,
         builder(),
         32,
         |session, output| launched!(session, kernels::everything<<<1, 32>>>(output, 4)),
@@ -278,7 +278,7 @@ fn what_does_not_fit_is_counted(choice: BackendChoice) {
         let ring = if units == 0 { 0 } else { units.next_power_of_two() };
         for (keep, capacity) in [(Keep::First, units), (Keep::Last, ring)] {
             let trace = record(
-            choice,
+                choice,
                 builder().records_per_warp(units).keep(keep),
                 64,
                 |session, output| launched!(session, kernels::by_warp<<<1, 64>>>(output, 100)),
@@ -294,7 +294,7 @@ fn what_does_not_fit_is_counted(choice: BackendChoice) {
 
 fn a_ring_keeps_the_last(choice: BackendChoice) {
     let whole = record(
-            choice,
+        choice,
         builder(),
         32,
         |session, output| launched!(session, kernels::by_thread<<<1, 32>>>(output, 50)),
@@ -302,7 +302,7 @@ fn a_ring_keeps_the_last(choice: BackendChoice) {
     );
     assert!(whole.lost() > 0, "the lanes' buffers are small by default");
     let trace = record(
-            choice,
+        choice,
         builder().keep(Keep::Last).records_per_warp(16).records_per_lane(16),
         32,
         |session, output| launched!(session, kernels::by_thread<<<1, 32>>>(output, 50)),
@@ -326,7 +326,7 @@ fn a_ring_keeps_the_last(choice: BackendChoice) {
 
 fn selected_blocks_and_warps(choice: BackendChoice) {
     let trace = record(
-            choice,
+        choice,
         builder().blocks(2..5).block_stride(3).warps(1..3).for_grid(12, 128, 1),
         12 * 128,
         |session, output| launched!(session, kernels::by_warp<<<12, 128>>>(output, 5)),
@@ -366,7 +366,7 @@ fn odd_shapes(choice: BackendChoice) {
 fn parameters_taken_apart(choice: BackendChoice) {
     let parts = kernels::Parts { value: 3.0, lane: 5 };
     let trace = record(
-            choice,
+        choice,
         builder(),
         2 * 64,
         |session, output| {
@@ -384,7 +384,7 @@ fn parameters_taken_apart(choice: BackendChoice) {
 
 fn a_barrier_ends_when_the_last_warp_comes(choice: BackendChoice) {
     let trace = record(
-            choice,
+        choice,
         builder(),
         8 * 32,
         |session, output| launched!(session, kernels::barrier_wait<<<1, 256>>>(output, 2000)),
@@ -407,7 +407,7 @@ fn a_barrier_ends_when_the_last_warp_comes(choice: BackendChoice) {
 fn stamps_by_the_global_timer(choice: BackendChoice) {
     const SPIN: u32 = 200_000;
     let trace = record(
-            choice,
+        choice,
         builder().subtract_record_cost(false).measure_record_cost(),
         2 * 64,
         |session, output| launched!(session, kernels::on_globaltimer<<<2, 64>>>(output, SPIN)),

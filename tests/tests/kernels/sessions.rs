@@ -73,8 +73,7 @@ fn of_threads_that_attach_at_once_one_does() {
         let attach = || {
             CurrentContext::set_current(&gpu._context).expect("the context");
             barrier.wait();
-            let session =
-                Profiler::builder().build().expect("options").attach(&gpu.module, ptx());
+            let session = Profiler::builder().build().expect("options").attach(&gpu.module, ptx());
             barrier.wait();
             match session {
                 Ok(_session) => true,
@@ -146,8 +145,7 @@ fn what_cannot_work_is_said() {
     drop(session);
 
     let huge = Profiler::builder().records_per_warp(1 << 25).max_warps(1 << 20);
-    let error =
-        huge.build().expect("options").attach(&gpu.module, ptx()).expect_err("no buffer");
+    let error = huge.build().expect("options").attach(&gpu.module, ptx()).expect_err("no buffer");
     let text = error.to_string();
     assert!(text.contains("records_per_warp") && text.contains("bytes"), "{text}");
 
@@ -166,8 +164,10 @@ fn a_backend_on_the_gpu() {
     let mut session = backend.session(&profiler).expect("a session");
     for shared in [0, 64 * 1024, 0] {
         // SAFETY: nothing of it runs.
-        unsafe { profiler_host::launch!(session, kernels::by_warp<<<BLOCKS, 2048>>>(out.as_mut_ptr(), 4)) }
-            .expect_err("no block is that large, and it takes no slots");
+        unsafe {
+            profiler_host::launch!(session, kernels::by_warp<<<BLOCKS, 2048>>>(out.as_mut_ptr(), 4))
+        }
+        .expect_err("no block is that large, and it takes no slots");
         // SAFETY: one number a thread.
         unsafe {
             profiler_host::launch!(session, kernels::by_warp<<<BLOCKS, 32, shared>>>(out.as_mut_ptr(), 4))
@@ -179,8 +179,9 @@ fn a_backend_on_the_gpu() {
     assert!(!trace.device.emulated && trace.device.sm_count > 0, "{:?}", trace.device);
     assert_eq!((trace.recorded(), trace.lost()), (u64::from(3 * BLOCKS * 4), 0));
     // SAFETY: as above.
-    let run =
-        |out: *mut u32| unsafe { profiler_host::launch!(backend, kernels::by_warp<<<BLOCKS, 32>>>(out, 4)) };
+    let run = |out: *mut u32| unsafe {
+        profiler_host::launch!(backend, kernels::by_warp<<<BLOCKS, 32>>>(out, 4))
+    };
     let ((), duration) = backend.time(|| run(out.as_mut_ptr())).expect("the launch");
     assert!(!duration.is_zero());
     assert_eq!(out.read().expect("readable"), [4; 32 * BLOCKS as usize]);
