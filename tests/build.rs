@@ -14,12 +14,11 @@ use Profiling::{Both, Off, On};
 use profiler_build::Kernels;
 
 /// The modules of `kernels`.
-const TESTS: [(&str, Profiling); 15] = [
+const TESTS: [(&str, Profiling); 14] = [
     ("plain", Off),
     ("annotated", Both),
     ("strategies", Both),
     ("collectives", On),
-    ("buffers", On),
     ("anchors", On),
     ("thousand", On),
     ("barriers", Both),

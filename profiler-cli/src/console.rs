@@ -80,22 +80,18 @@ impl Console {
         self.diagnostics_after("", diagnostics);
     }
 
-    /// Shows the diagnostics of one of several traces, with its name.
-    pub(crate) fn diagnostics_of(&self, trace: &str, diagnostics: &Diagnostics) {
-        self.diagnostics_after(&format!("{}: ", printable(trace)), diagnostics);
-    }
-
-    /// Whether people see this diagnostic, on the console or in a result: a quiet console shows only errors.
-    pub(crate) fn shows(&self, diagnostic: &Diagnostic) -> bool {
-        !self.quiet || diagnostic.severity() == Severity::Error
-    }
-
-    fn diagnostics_after(&self, begin: &str, diagnostics: &Diagnostics) {
+    /// Likewise, with this in front of each: the name of one of several traces.
+    pub(crate) fn diagnostics_after(&self, begin: &str, diagnostics: &Diagnostics) {
         for diagnostic in diagnostics.notable() {
             if self.shows(diagnostic) {
                 say(&format!("{}: {begin}{diagnostic}", heading(diagnostic, "")));
             }
         }
+    }
+
+    /// Whether people see this diagnostic, on the console or in a result: a quiet console shows only errors.
+    pub(crate) fn shows(&self, diagnostic: &Diagnostic) -> bool {
+        !self.quiet || diagnostic.severity() == Severity::Error
     }
 
     /// Progress of reading, in bytes, of a total if that is known.
@@ -149,12 +145,9 @@ impl Console {
             bar.set_style(style(if is_known { template } else { ELAPSED }));
         };
         let patience = PATIENCE.saturating_sub(self.began.elapsed());
-        let waiting = self.shows_progress().then(|| Waiting::start(&bar, patience, show));
+        let is_shown = self.is_terminal && !self.quiet;
+        let waiting = is_shown.then(|| show_after(patience, bar.clone(), show));
         Progress { bar, waiting }
-    }
-
-    fn shows_progress(&self) -> bool {
-        self.is_terminal && !self.quiet
     }
 }
 
@@ -198,54 +191,43 @@ fn say(text: &str) {
 pub(crate) struct Progress {
     /// The bar, which counts.
     pub(crate) bar: ProgressBar,
-    waiting: Option<Waiting>,
+    /// The thread that shows it, and how it learns that the work is done.
+    waiting: Option<(Sender<()>, JoinHandle<()>)>,
 }
 
 impl Drop for Progress {
     fn drop(&mut self) {
-        if let Some(waiting) = self.waiting.take() {
-            waiting.stop();
+        if let Some((done, thread)) = self.waiting.take() {
+            // The thread may be gone already, which is as well.
+            let _ = done.send(());
+            let _ = thread.join();
         }
         self.bar.finish_and_clear();
     }
 }
 
-/// A thread that shows a bar once it is worth it.
-struct Waiting {
-    done: Sender<()>,
-    thread: JoinHandle<()>,
-}
-
-impl Waiting {
-    fn start(
-        bar: &ProgressBar,
-        patience: Duration,
-        show: impl Fn(&ProgressBar) + Send + 'static,
-    ) -> Self {
-        let (done, is_done) = channel();
-        let bar = bar.clone();
-        let thread = std::thread::spawn(move || {
-            let waits = |time| is_done.recv_timeout(time) == Err(RecvTimeoutError::Timeout);
-            if !waits(patience) {
-                return;
-            }
-            // Set before it is drawn, as each setting would draw it again.
+/// Shows a bar once it is worth it.
+fn show_after(
+    patience: Duration,
+    bar: ProgressBar,
+    show: impl Fn(&ProgressBar) + Send + 'static,
+) -> (Sender<()>, JoinHandle<()>) {
+    let (done, is_done) = channel();
+    let thread = std::thread::spawn(move || {
+        let waits = |time| is_done.recv_timeout(time) == Err(RecvTimeoutError::Timeout);
+        if !waits(patience) {
+            return;
+        }
+        // Set before it is drawn, as each setting would draw it again.
+        show(&bar);
+        bar.set_draw_target(ProgressDrawTarget::stderr());
+        bar.tick();
+        while waits(TICK) {
             show(&bar);
-            bar.set_draw_target(ProgressDrawTarget::stderr());
             bar.tick();
-            while waits(TICK) {
-                show(&bar);
-                bar.tick();
-            }
-        });
-        Self { done, thread }
-    }
-
-    fn stop(self) {
-        // The thread may be gone already, which is as well.
-        let _ = self.done.send(());
-        let _ = self.thread.join();
-    }
+        }
+    });
+    (done, thread)
 }
 
 #[cfg(test)]

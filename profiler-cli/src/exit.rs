@@ -5,14 +5,8 @@ use std::fmt;
 use std::io;
 use std::process::ExitCode;
 
-/// The command did its work, and found nothing if it checked something.
-pub(crate) const CLEAN: u8 = 0;
-/// The command did its work, and found what it was told to look for.
-pub(crate) const FOUND: u8 = 1;
 /// The command could not do its work. clap ends with the same code if the arguments are wrong.
 pub(crate) const TROUBLE: u8 = 2;
-/// The command did its work, and the data do not tell.
-pub(crate) const UNKNOWN: u8 = 3;
 
 /// The exit codes in words, as `--help` and the manual show them.
 pub(crate) const HELP: &str = "\
@@ -31,9 +25,9 @@ early, as `head` does, is no error.";
 /// The result of a command that did its work.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Verdict {
-    /// Nothing was found.
+    /// Nothing was found, if something was looked for.
     Clean,
-    /// Something was found.
+    /// What it was told to look for was found.
     Found,
     /// The data do not tell.
     Unknown,
@@ -50,9 +44,9 @@ impl Verdict {
     /// The exit code.
     pub(crate) fn code(self) -> ExitCode {
         match self {
-            Self::Clean => CLEAN.into(),
-            Self::Found => FOUND.into(),
-            Self::Unknown => UNKNOWN.into(),
+            Self::Clean => ExitCode::SUCCESS,
+            Self::Found => ExitCode::from(1),
+            Self::Unknown => ExitCode::from(3),
             Self::Program(status) => status.into(),
         }
     }

@@ -6,11 +6,11 @@ use clap::{Args, ValueHint};
 use profiler_ptx::{
     Error as PtxError, Image, ImageError, Kernel, Options, Selection, SelectionError, images,
 };
+use regex_lite::Regex;
 use toml::{Table, Value};
 
-use crate::console::Console;
-
 use crate::arguments::File;
+use crate::console::Console;
 use crate::exit::{Error, cannot_read};
 
 /// Where the kernels are, and what to record of them.
@@ -21,7 +21,7 @@ pub(crate) struct KernelArguments {
     pub(crate) file: File,
     /// Take only kernels whose names this regular expression matches
     #[arg(long, value_name = "REGEX", value_parser = regex)]
-    kernel: Option<String>,
+    kernel: Option<Regex>,
     /// The share of a loop's time that records may take, in per cent; a region that would take more is left
     /// out
     #[arg(long, value_name = "PER_CENT", default_value_t = 5.0, allow_negative_numbers = true,
@@ -154,9 +154,9 @@ pub(crate) fn check_regions<'k>(
     Ok(())
 }
 
-/// A regular expression, checked.
-pub(crate) fn regex(text: &str) -> Result<String, String> {
-    regex_lite::Regex::new(text).map(|_| text.to_owned()).map_err(|error| error.to_string())
+/// A regular expression.
+pub(crate) fn regex(text: &str) -> Result<Regex, String> {
+    Regex::new(text).map_err(|error| error.to_string())
 }
 
 pub(crate) fn per_cent(text: &str) -> Result<f64, String> {
@@ -191,15 +191,13 @@ impl KernelArguments {
         (options.regions, options.auto) = (regions.selections, regions.auto);
         options.budget = self.budget / 100.0;
         let Some(pattern) = &self.kernel else { return Ok(options) };
-        let is_match =
-            regex_lite::Regex::new(pattern).map_err(|error| Error::new(error.to_string()))?;
         let mut names = Vec::new();
         for image in images {
             let kernels = profiler_ptx::sites(&image.ptx, &Options::default());
             let kernels = kernels.map_err(|error| self.error(&error))?;
             names.extend(kernels.into_iter().map(|kernel| kernel.name));
         }
-        names.retain(|name| is_match.is_match(name));
+        names.retain(|name| pattern.is_match(name));
         if names.is_empty() {
             return Err(Error::new(format!("no kernel has a name that `{pattern}` matches"))
                 .with_help("`profiler sites FILE` lists the kernels"));

@@ -161,6 +161,12 @@ impl Block {
         self.threads.iter().map(|thread| thread.time).max().unwrap_or(0)
     }
 
+    /// The latest time of these lanes of a warp, as far as it has them.
+    fn latest_of(&self, warp: usize, mask: u32) -> u64 {
+        let threads = threads_of(warp, mask).filter_map(|thread| self.threads.get(thread));
+        threads.map(|thread| thread.time).max().unwrap_or(0)
+    }
+
     /// A thread arrives at a barrier, and waits there if `wait`. Releases those that need not wait any
     /// longer; it must itself be among them to go on.
     ///
@@ -223,8 +229,8 @@ impl Block {
         let is_whole = |meeting: &Meeting| meeting.warp == warp && meeting.lanes == all;
         let Some(at) = barrier.meetings.iter().position(is_whole) else { return Vec::new() };
         let Meeting { lanes, waiting, .. } = barrier.meetings.swap_remove(at);
-        let times = threads_of(warp, lanes).map(|thread| self.threads[thread].time);
-        let time = times.max().unwrap_or(0);
+        let time = self.latest_of(warp, lanes);
+        let barrier = &mut self.barriers[id];
         barrier.arrived += WARP_SIZE;
         barrier.time = barrier.time.max(time);
         barrier.waiting.extend(threads_of(warp, waiting));
@@ -289,9 +295,8 @@ impl Block {
         }
         let done = exchanges.swap_remove(at);
         let words: Arc<[u64]> = done.words.into();
-        let threads: Vec<usize> =
-            lanes(done.arrived).map(|lane| warp * WARP_SIZE as usize + lane as usize).collect();
-        let time = threads.iter().map(|&thread| self.threads[thread].time).max().unwrap_or(0);
+        let threads: Vec<usize> = threads_of(warp, done.arrived).collect();
+        let time = self.latest_of(warp, done.arrived);
         for &thread in &threads {
             self.threads[thread].words = Some(Arc::clone(&words));
         }
@@ -325,10 +330,7 @@ impl Block {
         let mut released = Vec::new();
         if of_warp.finished == u32::MAX && of_warp.leaving != 0 {
             let threads = threads_of(warp, of_warp.leaving).collect();
-            let of_warp =
-                threads_of(warp, u32::MAX).take_while(|thread| *thread < self.threads.len());
-            let time = of_warp.map(|thread| self.threads[thread].time).max().unwrap_or(0);
-            released.push(Released { threads, time });
+            released.push(Released { threads, time: self.latest_of(warp, u32::MAX) });
         }
         for at in (0..self.warps[warp].exchanges.len()).rev() {
             released.extend(self.complete_exchange(warp, at));
@@ -352,31 +354,17 @@ impl Block {
         self.threads[thread].stamp = entry.events;
     }
 
-    /// The lanes of a warp that ask for the mask, by the places where they do.
-    fn asking(&self, warp: usize) -> Vec<(CallSite, u32)> {
-        let first = warp * WARP_SIZE as usize;
-        let mut places: Vec<(CallSite, u32)> = Vec::new();
-        for lane in lanes(self.warps[warp].asking_mask) {
-            let place = self.threads[first + lane as usize].place;
-            match places.iter_mut().find(|(other, _)| *other == place) {
-                Some((_, mask)) => *mask |= 1 << lane,
-                None => places.push((place, 1 << lane)),
-            }
-        }
-        places
-    }
-
     /// Answers those lanes of a warp that ask for the mask at one place, the first one: arms of a
     /// branch come before what follows it. Called when no lane can run.
     pub(crate) fn answer_mask(&mut self, warp: usize) -> Option<Released> {
-        let first = warp * WARP_SIZE as usize;
-        let asking = self.asking(warp);
-        let (_, mask) = asking.into_iter().min_by_key(|(place, _)| *place)?;
+        let asking = || threads_of(warp, self.warps[warp].asking_mask);
+        let place = asking().map(|thread| self.threads[thread].place).min()?;
+        let threads: Vec<usize> =
+            asking().filter(|&thread| self.threads[thread].place == place).collect();
+        let mask = threads.iter().fold(0, |mask, &thread| mask | 1 << warp_and_lane(thread).1);
         self.warps[warp].asking_mask &= !mask;
-        let end = self.threads.len().min(first + WARP_SIZE as usize);
         // Arms of a branch run one after the other.
-        let time = self.threads[first..end].iter().map(|thread| thread.time).max().unwrap_or(0);
-        let threads: Vec<usize> = lanes(mask).map(|lane| first + lane as usize).collect();
+        let time = self.latest_of(warp, u32::MAX);
         for &thread in &threads {
             self.threads[thread].mask = mask;
         }

@@ -95,10 +95,6 @@ impl Thread {
         counter.fetch_add(self.get(value), Ordering::Relaxed)
     }
 
-    fn is_equal(&self, a: Operand, b: Operand) -> bool {
-        self.low(a) == self.low(b)
-    }
-
     fn is_greater(&self, a: Operand, b: Operand) -> bool {
         self.float(a) > self.float(b)
     }
@@ -155,7 +151,7 @@ const INSTRUCTIONS: [(&str, Does); 27] = [
     ("mov.u64 $, $", |t, o| t.put(o[0], t.get(o[1]))),
     ("neg.f32 $, $", |t, o| t.put(o[0], (-t.float(o[1])).to_bits())),
     ("setp.leu.f32 $, $, $", |t, o| t.put(o[0], !t.is_greater(o[1], o[2]))),
-    ("setp.ne.u32 $, $, $", |t, o| t.put(o[0], !t.is_equal(o[1], o[2]))),
+    ("setp.ne.u32 $, $, $", |t, o| t.put(o[0], t.low(o[1]) != t.low(o[2]))),
     ("shfl.sync.idx.b32 $, $, $, $, $", |t, o| t.put(o[0], t.shuffle(o[1], o[2], o[4]))),
     ("shl.b32 $, $, $", |t, o| t.put(o[0], t.low(o[1]).checked_shl(t.low(o[2])).unwrap_or(0))),
     ("st.global.u64 [$], $", |t, o| t.store(o[0], [t.get(o[1])])),

@@ -20,8 +20,6 @@ pub(crate) use gpu::Gpu;
 use crate::emulator::{EmulatedDevice, no_session};
 use crate::error::Error;
 use crate::launch::{Extent, Kernel, Shape};
-use crate::profiler::Profiler;
-use crate::session::Session;
 
 /// Which back end to run on. Parses from `auto`, `gpu` and `emulator`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -51,9 +49,9 @@ impl FromStr for BackendChoice {
 /// A device to run kernels on: a GPU with a loaded module and a stream, or the emulator.
 #[derive(Debug)]
 pub struct Backend {
-    device: Device,
+    pub(crate) device: Device,
     reason: Option<String>,
-    has_session: Cell<bool>,
+    pub(crate) has_session: Cell<bool>,
 }
 
 #[derive(Debug)]
@@ -155,20 +153,9 @@ impl Backend {
     pub fn device_info(&self) -> DeviceInfo {
         match &self.device {
             #[cfg(feature = "cuda")]
-            Device::Gpu(gpu) => gpu.info().clone(),
+            Device::Gpu(gpu) => gpu.info.clone(),
             Device::Emulator(device) => device.info(),
         }
-    }
-
-    /// Attaches a session. Every launch through it is recorded. [`Slots::Auto`](crate::Slots::Auto) says how
-    /// warps find their slots.
-    ///
-    /// # Errors
-    ///
-    /// PTX without sites or of another version, another session on the same backend, too little
-    /// memory.
-    pub fn session(&self, profiler: &Profiler) -> Result<Session<'_>, Error> {
-        profiler.attach_to(self)
     }
 
     /// A buffer with these elements, in memory that kernels can reach.
@@ -293,7 +280,7 @@ impl Backend {
         kernel: K,
         arguments: K::Arguments,
     ) -> Result<(), Error> {
-        if self.has_session() {
+        if self.has_session.get() {
             return Err(Error::LaunchPastSession);
         }
         match &self.device {
@@ -307,24 +294,12 @@ impl Backend {
         }
     }
 
-    pub(crate) fn device(&self) -> &Device {
-        &self.device
-    }
-
     #[cfg(feature = "cuda")]
     pub(crate) fn gpu(&self) -> Option<&Gpu> {
         match &self.device {
             Device::Gpu(gpu) => Some(gpu),
             Device::Emulator(_) => None,
         }
-    }
-
-    pub(crate) fn has_session(&self) -> bool {
-        self.has_session.get()
-    }
-
-    pub(crate) fn set_has_session(&self, has_session: bool) {
-        self.has_session.set(has_session);
     }
 }
 

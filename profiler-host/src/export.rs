@@ -19,11 +19,6 @@ pub fn set_export(export: bool) {
     EXPORT.store(export, Ordering::Relaxed);
 }
 
-/// Whether exports on drop are on.
-fn export_enabled() -> bool {
-    EXPORT.load(Ordering::Relaxed)
-}
-
 /// Writes a trace in the format that the file's name asks for: `.pftrace` for Perfetto's own,
 /// `.json` for Chrome's.
 ///
@@ -68,7 +63,8 @@ pub(crate) struct Output {
     path: Option<PathBuf>,
     /// The session's own switch.
     pub(crate) export: bool,
-    subtract: bool,
+    /// Whether the cost of records is taken out of the times.
+    pub(crate) subtract: bool,
     /// The cost of a record, if it is known.
     pub(crate) cost: Option<RecordCost>,
 }
@@ -80,11 +76,6 @@ impl Output {
             Cost::Unknown | Cost::Measure => None,
         };
         Self { path: None, export: true, subtract: options.subtract_record_cost, cost }
-    }
-
-    /// Whether the cost of records is taken out of the times.
-    pub(crate) fn subtracts(&self) -> bool {
-        self.subtract
     }
 
     pub(crate) fn set_path(&mut self, path: PathBuf) -> Result<(), Error> {
@@ -105,7 +96,7 @@ impl Output {
     /// The file to export to, if that is still to be done. The path is given once.
     pub(crate) fn take_path(&mut self) -> Option<PathBuf> {
         let path = self.path.take();
-        path.filter(|_| self.export && export_enabled())
+        path.filter(|_| self.export && EXPORT.load(Ordering::Relaxed))
     }
 
     /// Decodes a capture as the options ask.

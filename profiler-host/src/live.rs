@@ -119,7 +119,7 @@ impl Watch {
         if !modules.iter().any(|module| matches!(module, WatchedModule::Live(_))) {
             return Err(Error::NotWatchable);
         }
-        Ok(Self { device, modules, cost: output.cost, subtract: output.subtracts(), host })
+        Ok(Self { device, modules, cost: output.cost, subtract: output.subtract, host })
     }
 
     /// The records so far, decoded. Warps that have not left their kernel have no exit, and regions that
@@ -343,20 +343,16 @@ mod tests {
         /// A module of which nothing can be read keeps its place and its sites, and what the host did is there.
         #[test]
         fn what_outlives_a_failed_kernel_is_there_as_a_whole() {
-            let options = Options { max_warps: Some(1), ..Options::default() };
-            let layout = Layout::new(&options, false, false, 1).expect("a layout");
-            let memory =
-                HostMemory::zeroed(layout.bytes_to_allocate(), || layout.help()).expect("memory");
-            let (address, memory) = (memory.address(), Arc::new(memory));
-            let descriptor = layout.descriptor(&options, layout.base(address));
             let [gone, kept] = [("gone", Buffer::Global), ("kept", Buffer::Host)]
                 .map(|(kernel, buffer)| module(kernel, buffer));
             let headers = kept.capture().expect("the sites are whole").headers;
-            memory.write_words((descriptor.headers - address) as usize, &headers);
             let [gone, kept] =
                 [gone, kept].map(|module| module.sites().expect("the sites are whole"));
-            let arrays = LiveArrays::new(memory, address, &layout, descriptor, Some(kept));
-            let unreadable = ModuleCapture { sites: gone, descriptor, ..ModuleCapture::default() };
+            let arrays = live(Some(kept));
+            let LiveArrays { memory, address, descriptor, .. } = &arrays;
+            memory.write_words((descriptor.headers - address) as usize, &headers);
+            let unreadable =
+                ModuleCapture { sites: gone, descriptor: *descriptor, ..ModuleCapture::default() };
 
             let recorder = HostRecorder::new();
             let log = HostLog::new(recorder.clone());
@@ -366,7 +362,7 @@ mod tests {
             let watch = Watch::new(
                 DeviceInfo::default(),
                 vec![WatchedModule::Unreadable(unreadable), WatchedModule::Live(arrays)],
-                &Output::new(&options),
+                &Output::new(&Options::default()),
                 Some(WatchedHost { log, clock: None }),
             );
             let watch = watch.expect("one module can be read");
@@ -418,18 +414,18 @@ mod tests {
             let error = watch(vec![gone(), gone()]).expect_err("nothing can be read");
             assert!(matches!(error, Error::NotWatchable), "{error}");
             assert!(error.to_string().contains("#[profiled(buffer = host)]"), "{error}");
-            watch(vec![gone(), WatchedModule::Live(live())]).expect("one can be read");
+            watch(vec![gone(), WatchedModule::Live(live(None))]).expect("one can be read");
         }
 
         /// Arrays for one warp, which nothing was written to.
-        fn live() -> LiveArrays {
+        fn live(sites: Option<SiteTable>) -> LiveArrays {
             let options = Options { max_warps: Some(1), ..Options::default() };
             let layout = Layout::new(&options, false, false, 1).expect("a layout");
             let memory =
                 HostMemory::zeroed(layout.bytes_to_allocate(), || layout.help()).expect("memory");
             let address = memory.address();
             let descriptor = layout.descriptor(&options, layout.base(address));
-            LiveArrays::new(Arc::new(memory), address, &layout, descriptor, None)
+            LiveArrays::new(Arc::new(memory), address, &layout, descriptor, sites)
         }
     }
 }

@@ -23,15 +23,21 @@ use crate::live::Watch;
 use crate::options::Cost;
 use crate::profiler::Profiler;
 
-impl Profiler {
-    /// The body of [`Backend::session`].
-    pub(crate) fn attach_to<'b>(&self, backend: &'b Backend) -> Result<Session<'b>, Error> {
-        let options = &self.options;
-        if backend.has_session() {
+impl Backend {
+    /// Attaches a session. Every launch through it is recorded. [`Slots::Auto`](crate::Slots::Auto) says how
+    /// warps find their slots.
+    ///
+    /// # Errors
+    ///
+    /// PTX without sites or of another version, another session on the same backend, too little
+    /// memory.
+    pub fn session(&self, profiler: &Profiler) -> Result<Session<'_>, Error> {
+        let options = &profiler.options;
+        if self.has_session.get() {
             return Err(Error::AlreadyAttached);
         }
         let mut output = Output::new(options);
-        let on = match backend.device() {
+        let on = match &self.device {
             #[cfg(feature = "cuda")]
             Device::Gpu(gpu) => On::Gpu(gpu.session(options, &mut output.cost)?),
             Device::Emulator(device) => {
@@ -41,8 +47,8 @@ impl Profiler {
                 On::Emulator(EmulatorSession::new(device, options)?)
             }
         };
-        backend.set_has_session(true);
-        Ok(Session { on, backend: Some(backend), output })
+        self.has_session.set(true);
+        Ok(Session { on, backend: Some(self), output })
     }
 }
 
@@ -380,7 +386,7 @@ impl Drop for Session<'_> {
     fn drop(&mut self) {
         Output::report(self.export_now());
         if let Some(backend) = self.backend {
-            backend.set_has_session(false);
+            backend.has_session.set(false);
         }
     }
 }

@@ -1,6 +1,6 @@
 //! `profile_mark!`, `profile_signal!` and `profile_wait!`.
 
-use proc_macro2::{Ident, Span, TokenStream};
+use proc_macro2::TokenStream;
 use syn::Expr;
 use syn::parse::ParseStream;
 
@@ -81,11 +81,10 @@ pub(crate) fn expand_anchor(tokens: TokenStream) -> TokenStream {
     let runtime = Runtime::new(given(arguments.runtime.as_ref()));
     let private = runtime.private();
     let recorder = recorder(&arguments, &runtime);
-    let local = Ident::new("__profiler_recorder", Span::mixed_site());
     let by = given(arguments.by.as_ref());
     // Records of anchors name no site.
     let declared = by.and_then(|by| by.declared(Site::new("Mark", "profile_anchor!"), &runtime));
-    let leader = By::leader(by, &runtime, &local);
+    let leader = By::leader(by, &runtime);
     let call = match given(arguments.every.as_ref()) {
         None => emit!(#private::LaneRecorder::anchor(#leader)),
         Some(cycles) => emit!(#private::LaneRecorder::anchor_every(#leader, #cycles)),
@@ -94,7 +93,7 @@ pub(crate) fn expand_anchor(tokens: TokenStream) -> TokenStream {
         errors,
         emit!({
             #declared
-            let #local = #recorder;
+            let __profiler_recorder = #recorder;
             #call
         }),
     )
@@ -133,8 +132,7 @@ impl Instant {
             .with_strategy(by)
             .tokens(&runtime);
         let recorder = recorder(&arguments, &runtime);
-        let local = Ident::new("__profiler_recorder", Span::mixed_site());
-        let leader = By::leader(by, &runtime, &local);
+        let leader = By::leader(by, &runtime);
         let call = match value {
             None => emit!(#private::LaneRecorder::mark(#leader, __profiler_site)),
             Some(value) => {
@@ -144,7 +142,7 @@ impl Instant {
         with_mistakes(
             errors,
             emit!({
-                let #local = #recorder;
+                let __profiler_recorder = #recorder;
                 let __profiler_site = #site;
                 #call
             }),

@@ -1,6 +1,6 @@
 //! `profile_region!`, `region_start!`, `region_end!` and `recorder!`.
 
-use proc_macro2::{Group, Ident, Literal, Span, TokenStream, TokenTree};
+use proc_macro2::{Group, Literal, TokenStream, TokenTree};
 use quote::{ToTokens, quote, quote_spanned};
 use syn::{Expr, ExprLit, ExprUnary, Lit, UnOp};
 
@@ -135,8 +135,12 @@ fn begin_region(arguments: &Arguments, name: &Name, runtime: &Runtime) -> TokenS
             quote_spanned!(here=> #private::Payload(#value))
         }
     };
-    let call = |leader, site: &TokenStream, track| emit!(#private::LaneRecorder::region(#leader, #site, #track, #payload));
-    begin(arguments, name, runtime, call)
+    begin(
+        arguments,
+        name,
+        runtime,
+        |leader, track| emit!(#private::LaneRecorder::region(#leader, __profiler_site, #track, #payload)),
+    )
 }
 
 /// A value as it was given; a literal without a type gets the narrow type that fits its region's record.
@@ -167,10 +171,9 @@ fn begin(
     arguments: &Arguments,
     name: &Name,
     runtime: &Runtime,
-    call: impl FnOnce(TokenStream, &TokenStream, TokenStream) -> TokenStream,
+    call: impl FnOnce(TokenStream, TokenStream) -> TokenStream,
 ) -> TokenStream {
     let recorder = recorder(arguments, runtime);
-    let local = Ident::new("__profiler_recorder", Span::mixed_site());
     let by = given(arguments.by.as_ref());
     let site = match name {
         Name::Literal(text) => {
@@ -186,11 +189,11 @@ fn begin(
             emit!({ #declared #list.__site(#index) })
         }
     };
-    let leader = By::leader(by, runtime, &local);
+    let leader = By::leader(by, runtime);
     let track = runtime.track(given(arguments.track.as_ref()));
-    let call = call(leader, &emit!(__profiler_site), track);
+    let call = call(leader, track);
     emit!({
-        let #local = #recorder;
+        let __profiler_recorder = #recorder;
         let __profiler_site = #site;
         #call
     })
@@ -257,7 +260,7 @@ pub(crate) fn expand_start(tokens: TokenStream) -> TokenStream {
         &arguments,
         &name,
         &runtime,
-        |leader, site, track| emit!(#private::LaneRecorder::start(#leader, #site, #track)),
+        |leader, track| emit!(#private::LaneRecorder::start(#leader, __profiler_site, #track)),
     );
     with_mistakes(errors, start)
 }

@@ -116,22 +116,22 @@ impl By {
         }
     }
 
-    /// The `LaneRecorder` of the executing thread; `recorder` is a local variable.
-    pub(crate) fn leader(by: Option<&Self>, runtime: &Runtime, recorder: &Ident) -> TokenStream {
+    /// The `LaneRecorder` of the executing thread, by the local variable `__profiler_recorder`.
+    pub(crate) fn leader(by: Option<&Self>, runtime: &Runtime) -> TokenStream {
         let private = runtime.private();
         let recorder_type = emit!(#private::Recorder);
         match by {
-            None => emit!(#recorder_type::leader(#recorder)),
-            Some(Self::Block) => emit!(#recorder_type::leader_block(#recorder)),
-            Some(Self::Warp) => emit!(#recorder_type::leader_warp(#recorder)),
+            None => emit!(#recorder_type::leader(__profiler_recorder)),
+            Some(Self::Block) => emit!(#recorder_type::leader_block(__profiler_recorder)),
+            Some(Self::Warp) => emit!(#recorder_type::leader_warp(__profiler_recorder)),
             Some(Self::WarpIndex(index)) => {
-                emit!(#recorder_type::leader_warp_index(#recorder, #index))
+                emit!(#recorder_type::leader_warp_index(__profiler_recorder, #index))
             }
-            Some(Self::WarpGroup) => emit!(#recorder_type::leader_warp_group(#recorder)),
-            Some(Self::Elected) => emit!(#recorder_type::leader_elected(#recorder)),
-            Some(Self::Thread) => emit!(#recorder_type::leader_thread(#recorder)),
+            Some(Self::WarpGroup) => emit!(#recorder_type::leader_warp_group(__profiler_recorder)),
+            Some(Self::Elected) => emit!(#recorder_type::leader_elected(__profiler_recorder)),
+            Some(Self::Thread) => emit!(#recorder_type::leader_thread(__profiler_recorder)),
             Some(Self::When(condition)) => {
-                emit!(#recorder_type::leader_when(#recorder, #condition))
+                emit!(#recorder_type::leader_when(__profiler_recorder, #condition))
             }
         }
     }

@@ -117,7 +117,6 @@ fn expansions() {
 /// Statements, in a function so that they are a file.
 fn regions() -> TokenStream {
     let forms = [
-        quote!("statement"),
         quote!(
             "options",
             by = warp_group,
@@ -131,8 +130,8 @@ fn regions() -> TokenStream {
         quote!("everything", wait, pin = (a, b.c), crate = crate::renamed, { work() }),
     ]
     .map(region::expand_region);
-    let [statement, options, list, block, everything] = forms;
-    quote!(fn enclosing() { #statement #options #list let x = #block; let y = #everything; })
+    let [options, list, block, everything] = forms;
+    quote!(fn enclosing() { #options #list let x = #block; let y = #everything; })
 }
 
 /// Likewise.
@@ -141,18 +140,15 @@ fn tokens_and_marks() -> TokenStream {
     let end = region::expand_end(quote!(token));
     let end_with = region::expand_end(quote!(token, value = 3));
     let recorder = region::expand_recorder(quote!());
-    let mark = mark::expand_mark(quote!("mark"));
     let value = mark::expand_mark(quote!("value", a == b, unit = "rows"));
     let signal = mark::expand_signal(quote!("full", key, by = elected));
-    let wait = mark::expand_wait(quote!("full", key, recorder = prof));
     let anchor = mark::expand_anchor(quote!(by = block));
     let now_and_then = mark::expand_anchor(quote!(every = 1 << 18, recorder = prof));
-    let elected_anchor = mark::expand_anchor(quote!(by = elected));
     let anchor_of_warp = mark::expand_anchor(quote!(by = warp(INDEX)));
     quote!(
         fn enclosing() {
-            let token = #start; #end; #end_with; let prof = #recorder; #mark; #value; #signal; #wait;
-            #anchor; #now_and_then; #elected_anchor; #anchor_of_warp;
+            let token = #start; #end; #end_with; let prof = #recorder; #value; #signal;
+            #anchor; #now_and_then; #anchor_of_warp;
         }
     )
 }

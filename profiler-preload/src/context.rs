@@ -51,9 +51,6 @@ struct Stamps {
 }
 /// `CU_STREAM_NON_BLOCKING`.
 const NON_BLOCKING: u32 = 1;
-const MAJOR: c_int = 75;
-const MINOR: c_int = 76;
-const SM_COUNT: c_int = 16;
 
 /// What this library has in a context. It stays until the program ends.
 #[derive(Debug)]
@@ -111,12 +108,6 @@ impl Context {
         if codes != [SUCCESS; 2] {
             return None;
         }
-        let attribute = |attribute| {
-            let mut value = 0;
-            // SAFETY: the pointer is to a live variable.
-            unsafe { driver::device_get_attribute(&raw mut value, attribute, device) };
-            u32::try_from(value).unwrap_or(0)
-        };
         let mut name = [0_u8; 256];
         // SAFETY: the buffer has the size that is given.
         unsafe { driver::device_get_name(name.as_mut_ptr().cast(), name.len() as c_int, device) };
@@ -158,10 +149,10 @@ impl Context {
         let (mut free, mut total) = (0, 0);
         // SAFETY: as above.
         unsafe { driver::mem_get_info(&raw mut free, &raw mut total) };
-        let sm_count = attribute(SM_COUNT);
+        let sm_count = driver::attribute(driver::SM_COUNT, device);
         let entry = Entry::Device {
             name: name.into_owned(),
-            capability: (attribute(MAJOR), attribute(MINOR)),
+            capability: driver::capability(device),
             sm_count,
             driver: u32::try_from(version).unwrap_or(0),
         };

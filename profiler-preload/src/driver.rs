@@ -208,6 +208,22 @@ impl Drop for Entered {
     }
 }
 
+/// `CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT`.
+pub(crate) const SM_COUNT: c_int = 16;
+
+/// An attribute of a device; 0 if the driver does not say it.
+pub(crate) fn attribute(attribute: c_int, device: c_int) -> u32 {
+    let mut value = 0;
+    // SAFETY: the pointer is to a live variable.
+    unsafe { device_get_attribute(&raw mut value, attribute, device) };
+    u32::try_from(value).unwrap_or(0)
+}
+
+/// The compute capability of a device.
+pub(crate) fn capability(device: c_int) -> (u32, u32) {
+    (attribute(75, device), attribute(76, device))
+}
+
 /// The text that a function like `cuFuncGetName` gives.
 pub(crate) fn text(get: impl FnOnce(*mut *const c_char) -> Code) -> Option<String> {
     let mut text = ptr::null();

@@ -199,12 +199,8 @@ fn newest_ptx(bytes: &[u8]) -> Result<String, String> {
         ImageError::NoPtx => "its module holds machine code and no PTX".to_owned(),
         error => error.to_string(),
     })?;
-    let mut capability = [0; 2];
-    for (value, attribute) in capability.iter_mut().zip([75, 76]) {
-        // SAFETY: the pointer is to a live variable.
-        unsafe { driver::device_get_attribute(value, attribute, 0) };
-    }
-    let arch = u32::try_from(10 * capability[0] + capability[1]).unwrap_or(0);
+    let (major, minor) = driver::capability(0);
+    let arch = 10 * major + minor;
     let fitting = images.into_iter().filter(|image| image.arch <= arch);
     let newest = fitting.max_by_key(|image| image.arch).map(|image| image.ptx);
     newest.ok_or_else(|| format!("its module has PTX for newer GPUs than sm_{arch} alone"))

@@ -105,18 +105,14 @@ impl Shape {
         Self { blocks: product(grid), warps_per_block: u64::from(recorded) }
     }
 
-    /// Every how many-th block of such a launch is recorded.
-    fn stride(self, settings: &Settings, sm_count: u32) -> u32 {
+    /// Every how many-th block of such a launch is recorded, and the slots that it takes.
+    pub(crate) fn stride_and_slots(self, settings: &Settings, sm_count: u32) -> (u32, u64) {
         let wanted = match settings.blocks {
             0 => WARPS.div_ceil(self.warps_per_block.max(1)),
             blocks => blocks,
         };
-        stride(wanted, self.blocks, sm_count)
-    }
-
-    /// Slots that such a launch takes.
-    fn slots(self, stride: u32) -> u64 {
-        self.blocks.div_ceil(u64::from(stride)).saturating_mul(self.warps_per_block)
+        let stride = stride(wanted, self.blocks, sm_count);
+        (stride, self.blocks.div_ceil(u64::from(stride)).saturating_mul(self.warps_per_block))
     }
 }
 
@@ -212,16 +208,10 @@ impl Arrays {
         number: u32,
         shape: Shape,
     ) -> Result<Self, &'static str> {
-        let step = shape.stride(settings, context.sm_count);
-        let memory = allocate(context, shape.slots(step), found.bound)?;
-        let bound = found.bound;
-        Self { descriptor: Descriptor::default(), number, bound, memory }.laid_out(
-            context,
-            settings,
-            found.address,
-            step,
-            memory,
-        )
+        let (step, slots) = shape.stride_and_slots(settings, context.sm_count);
+        let memory = allocate(context, slots, found.bound)?;
+        let arrays = Self { descriptor: Descriptor::default(), number, bound: found.bound, memory };
+        arrays.laid_out(context, settings, found.address, step)
     }
 
     /// Arrays for launches of another shape, in the same memory if it is enough.
@@ -232,8 +222,7 @@ impl Arrays {
         address: u64,
         shape: Shape,
     ) -> Result<Self, &'static str> {
-        let step = shape.stride(settings, context.sm_count);
-        let slots = shape.slots(step);
+        let (step, slots) = shape.stride_and_slots(settings, context.sm_count);
         let mut memory = self.memory;
         if slots > u64::from(self.descriptor.slot_count)
             && let Ok(other) = allocate(context, slots, self.bound)
@@ -243,7 +232,7 @@ impl Arrays {
             context.unused.push(if is_more { memory } else { other });
             memory = if is_more { other } else { memory };
         }
-        self.laid_out(context, settings, address, step, memory)
+        Self { memory, ..self }.laid_out(context, settings, address, step)
     }
 
     /// The same in other memory, with at least the slots that are wanted: what lies in this one stays there.
@@ -256,13 +245,7 @@ impl Arrays {
     ) -> Result<Self, &'static str> {
         let slots = u64::from(self.descriptor.slot_count);
         let memory = allocate(context, slots.div_ceil(LAUNCHES).max(wanted), self.bound)?;
-        self.laid_out(context, settings, address, self.descriptor.block_stride, memory)
-    }
-
-    /// Every how many-th block of a launch records, and the slots that it takes.
-    pub(crate) fn stride_and_slots(&self, settings: &Settings, shape: Shape) -> (u32, u64) {
-        let stride = shape.stride(settings, self.descriptor.sm_count);
-        (stride, shape.slots(stride))
+        Self { memory, ..self }.laid_out(context, settings, address, self.descriptor.block_stride)
     }
 
     /// Gives the memory back.
@@ -276,13 +259,13 @@ impl Arrays {
         settings: &Settings,
         address: u64,
         step: u32,
-        memory: Memory,
     ) -> Result<Self, &'static str> {
         let record_bytes = record_bytes(self.bound);
         let slot_bytes = record_bytes + header::BYTES as u64;
-        let for_slots = memory.bytes.saturating_sub(other_bytes(record_bytes, context.sm_count));
+        let for_slots =
+            self.memory.bytes.saturating_sub(other_bytes(record_bytes, context.sm_count));
         let slots = (for_slots / slot_bytes).min(u64::from(u32::MAX));
-        let records = memory.start.next_multiple_of(record_bytes);
+        let records = self.memory.start.next_multiple_of(record_bytes);
         let headers = (records + slots * record_bytes).next_multiple_of(ALIGNMENT);
         let claims = (headers + slots * header::BYTES as u64).next_multiple_of(ALIGNMENT);
         let (record_mask, record_limit) = if settings.keep_last {
@@ -311,7 +294,7 @@ impl Arrays {
             lost: claims + Self::counters(context.sm_count),
             ..Descriptor::default()
         };
-        let arrays = Self { descriptor, memory, ..self };
+        let arrays = Self { descriptor, ..self };
         arrays.reset(context.stream, slots as u32)?;
         let bytes = descriptor.to_bytes();
         // SAFETY: the descriptor has so many bytes; the stream is waited for.

@@ -165,7 +165,8 @@ impl Session {
                 let shape = Shape::new(call.grid, call.block, settings.warp_mask);
                 let module = &mut self.modules[module];
                 module.is_captured = true;
-                (module.graph_stride, _) = module.arrays.stride_and_slots(settings, shape);
+                let sm_count = self.contexts[context].sm_count;
+                (module.graph_stride, _) = shape.stride_and_slots(settings, sm_count);
             }
             let kernel = self.kernels.get_mut(&key)?;
             kernel.launches -= u64::from(is_new || !is_captured);
@@ -291,7 +292,8 @@ impl Session {
         }
         module.is_claimed = is_claimed;
         let slots = u64::from(module.arrays.descriptor.slot_count);
-        let (_, wanted) = module.arrays.stride_and_slots(settings, shape);
+        let sm_count = self.contexts[module.context].sm_count;
+        let (_, wanted) = shape.stride_and_slots(settings, sm_count);
         let has_slots = module.promised == 0 || module.promised + wanted <= slots;
         if has_slots && (wanted <= slots || is_claimed) {
             return true;
@@ -330,7 +332,7 @@ impl Session {
             // Of a graph it is not known.
             let (stride, taken) = match call.grid {
                 [0, ..] => (module.graph_stride, slots),
-                _ => module.arrays.stride_and_slots(&self.recording.settings, shape),
+                _ => shape.stride_and_slots(&self.recording.settings, context.sm_count),
             };
             switches.push(Switch { descriptor: module.address, value, slot_base, stride });
             module.promised = (module.promised + taken).min(slots);

@@ -43,6 +43,7 @@ pub(crate) enum Label {
 }
 
 /// The packed columns, and their contents.
+#[derive(Default)]
 pub(crate) struct Detail {
     pub(crate) unit_ns: f64,
     pub(crate) launches: Vec<u8>,
@@ -128,22 +129,11 @@ pub(crate) fn pack(
     labels.push(Label::Unknown);
     let mut detail = Detail {
         unit_ns,
-        launches: Vec::new(),
-        warps: Vec::new(),
-        strips: Vec::new(),
-        items: Vec::new(),
         labels,
-        launch_count: 0,
-        warp_count: 0,
-        strip_count: 0,
-        item_count: 0,
         item_total: items,
         warp_total: warps,
         of_sm: of_sm.iter().map(|warps| (warps.len(), 0)).collect(),
-        is_cut: false,
-        launch_place: HashMap::new(),
-        mark_labels: HashMap::new(),
-        last_entry: 0,
+        ..Detail::default()
     };
     for sm in spread(&finish) {
         of_sm[sm].sort_by(|&left, &right| {
@@ -198,6 +188,15 @@ fn spread(finish: &[f64]) -> Vec<usize> {
     let mut is_in = vec![false; finish.len()];
     order.retain(|&sm| !std::mem::replace(&mut is_in[sm], true));
     order
+}
+
+/// The layer of the next span of a row, which lies in those that have not ended; `ends` has the end of the last span
+/// in each layer.
+pub(crate) fn layer(ends: &mut Vec<f64>, start: f64, end: f64) -> usize {
+    let layer = ends.iter().rposition(|&end| end > start).map_or(0, |at| at + 1);
+    ends.truncate(layer);
+    ends.push(end);
+    layer
 }
 
 impl Detail {
@@ -289,14 +288,11 @@ impl Detail {
         let mut all: Vec<(Recorder, Vec<Item>)> = Vec::new();
         for strip in strips(warp) {
             let mut items = Vec::with_capacity(strip.len());
-            // The end of the last region in each layer.
-            let mut ends: Vec<f64> = Vec::new();
+            let mut ends = Vec::new();
             for region in &strip {
                 let start = finite(region.start.ns);
                 let end = region.end.map_or(warp_end, |end| finite(end.ns)).max(start);
-                let layer = ends.iter().rposition(|&end| end > start).map_or(0, |at| at + 1);
-                ends.truncate(layer);
-                ends.push(end);
+                let layer = layer(&mut ends, start, end);
                 let label = rows.of(launch.kernel, region.site).unwrap_or(rows.list().len());
                 let flags = if region.end.is_none() { OPEN } else { 0 };
                 if start <= axis.end && end >= axis.start {
@@ -321,7 +317,11 @@ impl Detail {
             if !(axis.start..=axis.end).contains(&ns) {
                 continue;
             }
-            let label = self.mark_label(mark.site);
+            let labels = &mut self.labels;
+            let label = *self.mark_labels.entry(mark.site).or_insert_with(|| {
+                labels.push(Label::Mark(mark.site));
+                labels.len() - 1
+            });
             let recorder = (mark.lane, mark.track);
             let place = *places.entry(recorder).or_insert_with(|| {
                 all.push((recorder, Vec::new()));
@@ -332,14 +332,6 @@ impl Detail {
         for (_, items) in all {
             items.sort_by(|left, right| left.start.total_cmp(&right.start));
         }
-    }
-
-    fn mark_label(&mut self, site: SiteIndex) -> usize {
-        let labels = &mut self.labels;
-        *self.mark_labels.entry(site).or_insert_with(|| {
-            labels.push(Label::Mark(site));
-            labels.len() - 1
-        })
     }
 }
 

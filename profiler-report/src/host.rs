@@ -6,7 +6,7 @@ use std::ops::Range;
 use profiler_trace::{HostSpan, HostSpanKind, HostThread, Trace};
 use serde_json::{Value, json};
 
-use crate::detail::MAX_LAYERS;
+use crate::detail::{MAX_LAYERS, layer};
 use crate::nesting::finite;
 use crate::overview::Axis;
 use crate::text::things;
@@ -73,18 +73,14 @@ impl<'t> Host<'t> {
         let mut index: HashMap<&str, usize> = HashMap::new();
         let mut threads = Vec::new();
         for (thread, spans) in &self.threads {
-            // The end of the last span in each layer.
-            let mut ends: Vec<f64> = Vec::new();
+            let mut ends = Vec::new();
             let spans = spans.iter().map(|span| {
                 let (start, end) = (start(span), end(span));
-                let layer = ends.iter().rposition(|&end| end > start).map_or(0, |at| at + 1);
-                ends.truncate(layer);
-                ends.push(end);
+                let layer = layer(&mut ends, start, end).min(MAX_LAYERS - 1);
                 let name = *index.entry(&span.name).or_insert_with(|| {
                     names.push(&span.name);
                     names.len() - 1
                 });
-                let layer = layer.min(MAX_LAYERS - 1);
                 let mut row = vec![tenths(start), tenths(end - start), name.into(), layer.into()];
                 if let HostSpanKind::Launch(launch) = span.kind {
                     let known = launch.and_then(|at| Some((at, trace.launches.get(at)?)));

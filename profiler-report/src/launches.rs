@@ -1,6 +1,6 @@
 //! The balance of each launch: the finish of its SMs and warps, and the spread of its work.
 
-use profiler_trace::{Launch, Load, Trace, Warp};
+use profiler_trace::{Load, Trace, Warp};
 
 use crate::collect::MAX_SMS;
 use crate::nesting::finite;
@@ -64,7 +64,7 @@ fn of(trace: &Trace, index: usize, with_curves: bool) -> LaunchFacts {
     let launch = &trace.launches[index];
     let start = finite(launch.start_ns);
     let end = finite(launch.end_ns).max(start);
-    let warps = warps(trace, launch);
+    let warps = trace.warps.get(launch.warps.clone()).unwrap_or_default();
     let mut sms: Vec<u32> = warps.iter().map(|warp| warp.sm).collect();
     sms.sort_unstable();
     sms.dedup();
@@ -128,10 +128,6 @@ fn load(times: &[f64]) -> Load {
         min_ns: times.iter().copied().reduce(f64::min).unwrap_or_default(),
         max_ns: times.iter().copied().fold(0.0, f64::max),
     }
-}
-
-fn warps<'t>(trace: &'t Trace, launch: &Launch) -> &'t [Warp] {
-    trace.warps.get(launch.warps.clone()).unwrap_or_default()
 }
 
 /// The mean number of stays that hold in each of [`POINTS`] stretches.

@@ -126,7 +126,14 @@ pub(crate) fn write(
         "Brighter cells took longer. A region with \
         even cells behaves the same everywhere; stripes show an SM or warp that differs.",
     )?;
-    maps_notes(out, &rows, &collected)?;
+    if rows.list().len() > collected.maps.len() {
+        write!(
+            out,
+            "<p class=\"note\">Of {}, the {} with the most time.</p>",
+            things(rows.list().len() as u64, "kernel and region", "kernels and regions"),
+            collected.maps.len()
+        )?;
+    }
     out.write_all(b"<div id=\"maps\"></div>\n</section>\n")?;
     let about_balance = if trace.cost_subtracted { BALANCE_NOT_KNOWN } else { ABOUT_BALANCE };
     section(out, "balance-section", "Balance and tail", about_balance)?;
@@ -325,18 +332,6 @@ fn timeline(
         write!(out, "<li>{note}</li>")?;
     }
     out.write_all(b"</ul></section>\n")
-}
-
-fn maps_notes(out: &mut impl Write, rows: &Rows, collected: &Collected) -> io::Result<()> {
-    if rows.list().len() > collected.maps.len() {
-        write!(
-            out,
-            "<p class=\"note\">Of {}, the {} with the most time.</p>",
-            things(rows.list().len() as u64, "kernel and region", "kernels and regions"),
-            collected.maps.len()
-        )?;
-    }
-    Ok(())
 }
 
 fn data(

@@ -47,10 +47,10 @@ macro_rules! modules {
 
 /// Those of the tests and of the examples, but for the interpreters of random programs
 /// (`kernels/programs`), which spill without profiling too.
-const MODULES: [Module; 26] = modules! {
+const MODULES: [Module; 25] = modules! {
     both: "annotated" "strategies" "quickstart" "softmax" "gemm" "pipeline" "persistent"
         "watch" "hopper_gemm" "renamed" "declared" "stamps" "stamps_sm_90" "stamps_sm_90a";
-    one: "collectives" "buffers" "thousand" "watched" "abuse" "barriers" "functions"
+    one: "collectives" "thousand" "watched" "abuse" "barriers" "functions"
         "intrinsics" "intrinsics_sm_90" "stamps_twice"
         "stamps_sm_90_twice" "stamps_sm_90a_twice";
 };

@@ -70,9 +70,6 @@ done
 for program in "$bundle"/hosts/*; do
     run "$(basename "$program")" "$program" .
 done
-for name in gpu gpu_failure; do
-    run "test.$name" "$bundle/tests/$name" --ignored --test-threads=1
-done
 # A kernel that fails takes its process's context with it: each module of tests has its own process, and so
 # has each in `failures`.
 kernels=$bundle/tests/kernels

@@ -114,7 +114,7 @@ pub(crate) fn gpu_bundle() -> Result<(), Error> {
         };
         // One after the other, as a test and an example may have one name.
         let mut tests = vec!["test", "--no-run"];
-        tests.extend(bundle::TEST_PACKAGES.iter().flat_map(|package| ["--package", package]));
+        tests.extend(["--package", bundle::TEST_PACKAGE]);
         tests.extend(bundle::GPU_TESTS.iter().flat_map(|test| ["--test", test]));
         let tests = built(&tests)?;
         for name in bundle::GPU_TESTS {

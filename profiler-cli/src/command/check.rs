@@ -1,7 +1,6 @@
 //! `profiler check`: diagnostics, and an exit code for continuous integration.
 
 use std::fmt::Write;
-use std::str::FromStr;
 
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Args, ValueEnum, ValueHint};
@@ -75,13 +74,9 @@ const CLASSES: [(&str, Class); 4] = [
     ("empty", Class::Empty),
 ];
 
-impl FromStr for Class {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        let class = CLASSES.iter().find(|(name, _)| *name == text).map(|(_, class)| *class);
-        class.map_or_else(|| kind(text).map(Self::Kind), Ok)
-    }
+fn class(text: &str) -> Result<Class, String> {
+    let class = CLASSES.iter().find(|(name, _)| *name == text).map(|(_, class)| *class);
+    class.map_or_else(|| kind(text).map(Class::Kind), Ok)
 }
 
 fn kind(text: &str) -> Result<Kind, String> {
@@ -107,7 +102,7 @@ fn kinds() -> impl TypedValueParser<Value = Kind> {
 fn classes() -> impl TypedValueParser<Value = Class> {
     let classes = CLASSES.iter().map(|(name, _)| PossibleValue::new(*name));
     let kinds = Kind::ALL.iter().map(|kind| PossibleValue::new(kind.name()));
-    PossibleValuesParser::new(classes.chain(kinds)).try_map(|text| text.parse::<Class>())
+    PossibleValuesParser::new(classes.chain(kinds)).try_map(|text| class(&text))
 }
 
 pub(super) fn run(arguments: &Arguments, console: &Console) -> Result<Verdict, Error> {
@@ -272,13 +267,13 @@ mod tests {
     #[test]
     fn every_class_and_every_diagnostic_is_read_by_its_name() {
         for (name, class) in CLASSES {
-            assert_eq!(name.parse(), Ok(class));
+            assert_eq!(super::class(name), Ok(class));
         }
         for &kind in Kind::ALL {
-            assert_eq!(kind.name().parse(), Ok(Class::Kind(kind)));
+            assert_eq!(super::class(kind.name()), Ok(Class::Kind(kind)));
         }
         for text in ["", "Warnings", "losses ", "no-such-kind"] {
-            assert!(text.parse::<Class>().is_err(), "{text}");
+            assert!(super::class(text).is_err(), "{text}");
         }
     }
 

@@ -2,7 +2,7 @@
 
 use clap::{Args, ValueEnum, ValueHint};
 use profiler_trace::diff::{Diff, DiffOptions, DiffSide, Outcome, Threshold, ThresholdReport};
-use profiler_trace::{Diagnostics, GroupBy, StatsQuery, WarpSource};
+use profiler_trace::{Diagnostics, GroupBy, StatsQuery, WarpSource, printable};
 use serde_json::Value;
 
 use crate::arguments::{File, ReadingArguments};
@@ -163,8 +163,8 @@ pub(super) fn run(arguments: &Arguments, console: &Console) -> Result<Verdict, E
             let decoder = load::decoder(&read, arguments.reading);
             let trace = load::streamed(&decoder, console);
             let capture = file.input_name().to_string();
-            let odd = &trace.outline().diagnostics;
-            console.diagnostics_of(&format!("side {name}, {capture}"), odd);
+            let begin = format!("side {name}, {}: ", printable(&capture));
+            console.diagnostics_after(&begin, &trace.outline().diagnostics);
             console.work("gathering", || side.add(&trace));
             let diagnostics = trace.into_outline().diagnostics;
             found.push(Found { side: name, capture, diagnostics });

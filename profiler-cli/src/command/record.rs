@@ -6,6 +6,7 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum, ValueHint};
 use profiler_wire::spool::{Launches, Settings};
+use regex_lite::Regex;
 
 use crate::console::Console;
 use crate::exit::{Error, Verdict};
@@ -34,7 +35,7 @@ cannot be run.";
 pub(crate) struct Arguments {
     /// Record kernels whose names this regular expression matches [default: all]
     #[arg(long, value_name = "REGEX", value_parser = regex)]
-    kernel: Option<String>,
+    kernel: Option<Regex>,
     /// Record these launches of each kernel, counted from 1: `3..6` is the third to the fifth, `3` the third
     #[arg(long, value_name = "A..B", value_parser = launches, conflicts_with = "every")]
     launches: Option<Launches>,
@@ -122,7 +123,7 @@ pub(super) fn run(arguments: Arguments, console: &Console) -> Result<Verdict, Er
     let launches = arguments.every.map(|step| Launches::Every(step.get())).or(arguments.launches);
     let regions = arguments.regions.read()?;
     let settings = Settings {
-        kernel: arguments.kernel.unwrap_or_default(),
+        kernel: arguments.kernel.map(|regex| regex.to_string()).unwrap_or_default(),
         budget: arguments.budget / 100.0,
         launches: if arguments.list {
             Launches::None

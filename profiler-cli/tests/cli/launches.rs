@@ -15,26 +15,6 @@ fn folder() -> Folder {
     folder
 }
 
-/// The rows of CSV as JSON would have them, each a list of texts.
-fn csv(text: &str) -> (Vec<String>, Vec<Vec<String>>) {
-    let fields = |line: &str| {
-        let (mut fields, mut is_quoted) = (vec![String::new()], false);
-        let mut characters = line.chars().peekable();
-        while let Some(character) = characters.next() {
-            let field = fields.last_mut().expect("there is always one");
-            match character {
-                '"' if is_quoted && characters.next_if_eq(&'"').is_some() => field.push('"'),
-                '"' => is_quoted = !is_quoted,
-                ',' if !is_quoted => fields.push(String::new()),
-                character => field.push(character),
-            }
-        }
-        fields
-    };
-    let mut lines = text.lines().map(fields);
-    (lines.next().expect("a line of names"), lines.collect())
-}
-
 /// The member of the document for two launches, a list of these.
 #[track_caller]
 fn member(folder: &Folder, capture: &str, show: &str) -> Value {
@@ -281,8 +261,12 @@ fn a_row_is_about_what_was_asked_for() {
         ("warp", &["launch", "block_x", "block_y", "block_z", "warp"], 16),
     ] {
         let ran = folder.run(&format!("stats gemm.capture --by {by} --format csv")).done();
-        let (columns, lines) = csv(&ran.text());
-        let at = |name: &str| columns.iter().position(|column| column == name).expect("a column");
+        // No cell of this capture has a comma.
+        let text = ran.text();
+        let mut lines = text.lines().map(|line| line.split(',').collect::<Vec<_>>());
+        let columns = lines.next().expect("a line of names");
+        let lines: Vec<_> = lines.collect();
+        let at = |name: &str| columns.iter().position(|column| *column == name).expect("a column");
         let mut found = BTreeSet::new();
         for line in &lines {
             assert_eq!(line[at("group")], by);
@@ -293,22 +277,9 @@ fn a_row_is_about_what_was_asked_for() {
             }
             if line[at("name")] == "load" {
                 assert_eq!(line[at("count")], (64 / places).to_string(), "{by}: {line:?}");
-                found.insert(PLACE.map(|column| &line[at(column)]));
+                found.insert(PLACE.map(|column| line[at(column)]));
             }
         }
         assert_eq!((found.len(), lines.len()), (places, 5 * places), "{by}");
-    }
-}
-
-#[test]
-fn of_no_launch_there_are_no_rows() {
-    let folder = Folder::new();
-    let mut module = SyntheticModule::new(Keep::First, 8);
-    module.slots = 4;
-    folder.save("empty.capture", &module.into_capture().expect("there are no sites"));
-    for show in ["balance", "waits", "critical-path"] {
-        let words = format!("stats empty.capture --show {show} --format");
-        let member = folder.run(&format!("{words} json")).json()[show.replace('-', "_")].take();
-        assert_eq!(member, serde_json::json!([]));
     }
 }

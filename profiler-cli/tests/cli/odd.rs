@@ -80,15 +80,14 @@ fn a_check_says_that_there_is_nothing_and_fails_if_asked_to() {
 #[test]
 fn every_command_says_that_there_is_nothing() {
     let folder = empty();
-    for words in [
-        "stats empty.capture",
-        "stats empty.capture --by path",
-        "stats empty.capture --show balance",
-        "stats empty.capture --show waits",
-        "stats empty.capture --show critical-path",
-    ] {
-        let ran = folder.run(words).done();
+    for more in ["", "--by path", "--show balance", "--show waits", "--show critical-path"] {
+        let words = format!("stats empty.capture {more}");
+        let ran = folder.run(&words).done();
         assert!(ran.text().contains("no kernel was recorded"), "{words}: {}", ran.transcript());
+        if let Some(show) = more.strip_prefix("--show ") {
+            let json = folder.run(&format!("{words} --format json")).json();
+            assert_eq!(json[show.replace('-', "_")], serde_json::json!([]));
+        }
     }
     folder.run("timeline empty.capture").refused("no kernel was recorded");
     let diff = folder.run("diff empty.capture empty.capture --fail-above 1%");

@@ -30,7 +30,7 @@ pub(crate) struct Gpu {
     stream: Stream,
     module: Module,
     ptx: &'static str,
-    info: DeviceInfo,
+    pub(crate) info: DeviceInfo,
     _context: PrimaryContext,
     /// The driver's contexts belong to threads.
     _not_send: PhantomData<*const ()>,
@@ -60,10 +60,6 @@ impl Gpu {
             _context: context,
             _not_send: PhantomData,
         })
-    }
-
-    pub(crate) fn info(&self) -> &DeviceInfo {
-        &self.info
     }
 
     pub(crate) fn stream(&self) -> CUstream {

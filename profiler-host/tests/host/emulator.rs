@@ -1,7 +1,5 @@
 //! Sessions on the emulator, from the launch to the trace.
 
-mod host;
-
 use std::sync::Mutex;
 
 use profiler_device::__private::{BufferChoice, Config, Recorder, SiteId, State};
@@ -121,62 +119,6 @@ fn a_session_records_every_warp_of_every_launch() {
         assert_eq!(regions(&trace, "work"), 3 * 4 * 2 * 5);
         assert_eq!(lost(&trace), 0, "{}", trace.diagnostics);
     }
-}
-
-#[test]
-fn one_trace_per_iteration() {
-    let backend = emulator();
-    let profiler = Profiler::builder().max_warps(8).build().expect("options");
-    let mut session = backend.session(&profiler).expect("a session");
-    for iteration in 1..=3 {
-        add_one(&mut session, 4, iteration);
-        let trace = session.take_trace().expect("a trace");
-        assert_eq!(regions(&trace, "work"), 8 * iteration as usize);
-    }
-    assert_eq!(session.trace().expect("a trace").warps.len(), 0, "the last one was taken");
-}
-
-#[test]
-fn what_does_not_fit_is_counted_to_the_record() {
-    for (keep, records, kept) in
-        [(Keep::First, 5, 5), (Keep::Last, 5, 8), (Keep::First, 0, 0), (Keep::Last, 0, 0)]
-    {
-        let backend = emulator();
-        let profiler =
-            Profiler::builder().records_per_warp(records).keep(keep).build().expect("options");
-        let mut session = backend.session(&profiler).expect("a session");
-        add_one(&mut session, 2, 21);
-        let trace = session.finish().expect("a trace");
-        assert_eq!(trace.recorded(), 4 * kept, "{keep:?} {records}");
-        assert_eq!(lost(&trace), 4 * (21 - kept));
-    }
-}
-
-#[test]
-fn warps_without_a_slot_are_counted() {
-    let backend = emulator();
-    let profiler = Profiler::builder().max_warps(5).build().expect("options");
-    let mut session = backend.session(&profiler).expect("a session");
-    add_one(&mut session, 4, 2);
-    add_one(&mut session, 4, 2);
-    let capture = session.capture().expect("a capture");
-    assert_eq!(capture.modules[0].lost.warps, 16 - 5);
-    assert_eq!(capture.modules[0].lost.units, (16 - 5) * 2);
-    assert_eq!(session.finish().expect("a trace").warps.len(), 5);
-}
-
-#[test]
-fn the_selection_of_blocks_and_warps_holds() {
-    let backend = emulator();
-    let builder = Profiler::builder().blocks(1..3).block_stride(2).warps(1..);
-    let profiler = builder.for_grid(8, 64, 1);
-    let profiler = profiler.build().expect("options");
-    let mut session = backend.session(&profiler).expect("a session");
-    add_one(&mut session, 8, 1);
-    let trace = session.finish().expect("a trace");
-    let who: Vec<_> = trace.warps.iter().map(|warp| (warp.block[0], warp.warp)).collect();
-    assert_eq!(who, [(1, 1), (3, 1)]);
-    assert!(trace.warps.iter().all(|warp| warp.lost == 0));
 }
 
 #[test]
@@ -461,9 +403,11 @@ fn an_export_that_fails_gives_the_records_back() {
 }
 
 #[test]
-fn a_launch_that_is_refused_takes_no_slots() {
+fn a_launch_that_is_refused_takes_no_slots_and_is_no_call() {
+    let host = HostRecorder::new();
     let backend = emulator();
-    let profiler = Profiler::builder().slots(Slots::Linear).max_warps(8).build().expect("options");
+    let builder = Profiler::builder().slots(Slots::Linear).max_warps(8).host(&host);
+    let profiler = builder.build().expect("options");
     let mut session = backend.session(&profiler).expect("a session");
     add_one(&mut session, 2, 1);
     for threads in [(2048, 1, 1), (1 << 22, 1 << 22, 1 << 22)] {
@@ -474,6 +418,32 @@ fn a_launch_that_is_refused_takes_no_slots() {
     add_one(&mut session, 2, 1);
     let trace = session.finish().expect("a trace");
     assert_eq!((trace.launches.len(), trace.warps.len(), lost(&trace)), (2, 8, 0));
+    let calls: Vec<_> = trace.host.spans().map(|span| (span.name.as_str(), span.kind)).collect();
+    let expected = [0, 1].map(|launch| ("add_one", HostSpanKind::Launch(Some(launch))));
+    assert_eq!(calls, expected);
+}
+
+#[test]
+fn a_view_of_a_session_has_what_the_host_does() {
+    let host = HostRecorder::new();
+    let backend = emulator();
+    let profiler = Profiler::builder().max_warps(8).host(&host).build().expect("options");
+    let mut session = backend.session(&profiler).expect("a session");
+    host.in_span("before", || ());
+    let watch = session.watch().expect("a view");
+    let capture = watch.capture().expect("a capture");
+    assert_eq!(capture.host.spans.len(), 1);
+    // A file must have a reading of both clocks.
+    let mut file = Vec::new();
+    capture.write_to(&mut file).expect("memory takes everything");
+    let read = profiler_host::Capture::read_from(file.as_slice()).expect("a whole file");
+    assert_eq!(read.host, capture.host);
+    add_one(&mut session, 2, 1);
+    let seen = watch.snapshot().expect("a snapshot").host;
+    let kinds: Vec<_> = seen.spans().map(|span| (span.name.as_str(), span.kind)).collect();
+    let launch = HostSpanKind::Launch(Some(0));
+    assert_eq!(kinds, [("before", HostSpanKind::Span), ("add_one", launch)]);
+    assert_eq!(session.finish().expect("a trace").host, seen);
 }
 
 #[test]

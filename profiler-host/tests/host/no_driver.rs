@@ -21,37 +21,41 @@ fn without_ptx_auto_takes_the_emulator_and_says_why() {
     assert!(!backend.is_gpu());
     let reason = backend.reason().expect("it was not asked for the emulator");
     assert!(reason.contains("rust-src"), "{reason}");
-    match Backend::choose(BackendChoice::Gpu, None).expect_err("there is no PTX") {
-        Error::NoPtx => {}
-        first => {
-            let first = first.to_string();
-            let absence = first.trim_end_matches("; without a GPU, choose the emulator");
-            let both = format!("{absence}. Besides, {}", Error::NoPtx);
-            assert_eq!(reason, both, "what is missing besides the PTX");
-        }
-    }
     assert!(backend.to_string().contains("not GPU times"));
-}
-
-#[test]
-fn a_gpu_that_is_asked_for_and_missing_is_an_error_with_help() {
+    // A GPU that is asked for and missing is an error with help.
     let error = Backend::choose(BackendChoice::Gpu, None).expect_err("there is no PTX");
-    match &error {
+    let text = error.to_string();
+    let help = match &error {
         #[cfg(feature = "cuda")]
-        Error::Driver(_) => {
-            assert!(error.to_string().contains("choose the emulator"), "{error}");
-        }
+        Error::Driver(_) => "; without a GPU, choose the emulator",
         #[cfg(not(feature = "cuda"))]
-        Error::NoCudaFeature => assert!(error.to_string().contains("`cuda`"), "{error}"),
-        Error::NoPtx => assert!(error.to_string().contains("rust-src"), "{error}"),
+        Error::NoCudaFeature => "`cuda`",
+        Error::NoPtx => return assert!(text.contains("rust-src"), "{text}"),
         other => panic!("another error: {other}"),
-    }
+    };
+    assert!(text.contains(help), "{text}");
+    let absence = text.trim_end_matches("; without a GPU, choose the emulator");
+    let both = format!("{absence}. Besides, {}", Error::NoPtx);
+    assert_eq!(reason, both, "what is missing besides the PTX");
 }
 
 #[test]
 fn the_emulator_that_was_asked_for_needs_no_reason() {
     let backend = Backend::choose(BackendChoice::Emulator, Some("")).expect("always there");
     assert_eq!(backend.reason(), None);
+}
+
+#[test]
+#[cfg(feature = "cuda")]
+fn linear_slots_are_refused_where_the_program_launches() {
+    use profiler_host::{Profiler, RawModule, Slots};
+
+    // SAFETY: it is not used, as the option is refused first.
+    let module = unsafe { RawModule::new(std::ptr::null_mut()) };
+    let profiler = Profiler::builder().slots(Slots::Linear).build().expect("options");
+    let error = profiler.attach(&module, "").expect_err("launches do not pass through the session");
+    assert!(matches!(error, Error::Options(_)), "{error}");
+    assert!(error.to_string().contains("Slots::Linear"), "{error}");
 }
 
 /// This very test program must not ask for the driver's library, or it would not start where there is

@@ -1,15 +1,15 @@
-//! Asynchronous copies, mbarriers and matrix operations against plain references.
+//! Asynchronous copies, mbarriers and matrix operations. Matrix products and pipelines of stages are those of the
+//! repository's `tests` and `examples`.
 
 use crate::common;
 
 use common::{Global, run};
 use profiler_kernel::shared::dynamic_shared;
 use profiler_kernel::warp::lane_id;
-use profiler_kernel::{copy, mbarrier, mma, shared_array, thread, warp};
+use profiler_kernel::{copy, mbarrier, mma, shared_array, thread};
 
 shared_array!(static TILE: [u16; 256], align = 128);
-shared_array!(static STAGES: [u32; 256], align = 16);
-shared_array!(static BARRIERS: [u64; 4], align = 8);
+shared_array!(static BARRIERS: [u64; 1], align = 8);
 
 #[test]
 fn copies_arrive_group_by_group_and_not_before_the_wait() {
@@ -43,49 +43,6 @@ fn a_misaligned_copy_is_an_error() {
         copy::cp_async_16(dynamic_shared(), source.as_mut_ptr().add(8));
     });
     assert!(error.unwrap_err().to_string().contains("aligned to 16"));
-}
-
-#[test]
-fn a_pipeline_of_stages_passes_every_tile_once() {
-    const TURNS: usize = 9;
-    let source = Global::new(std::array::from_fn::<u32, { TURNS * 128 }, _>(|i| i as u32));
-    let sums = Global::new([0u32; 32]);
-    run(1, 64, || {
-        // SAFETY: barriers 0 and 1 say that a stage is full, 2 and 3 that it is empty; each expects
-        // the 32 lanes of one warp. A stage is 128 words; lane i copies and reads words 4i to 4i+3.
-        unsafe {
-            let full = BARRIERS.as_mut_ptr();
-            let empty = full.add(2);
-            if thread::thread_rank() < 4 {
-                mbarrier::init(full.add(thread::thread_rank() as usize), 32);
-            }
-            thread::sync_threads();
-            for turn in 0..TURNS {
-                let (stage, parity) = (turn % 2, (turn / 2 % 2) as u32);
-                let mine = STAGES.as_mut_ptr().add(stage * 128 + 4 * lane_id() as usize);
-                if warp::warp_id() == 0 {
-                    mbarrier::wait_parity(empty.add(stage), parity ^ 1);
-                    let from = source.as_mut_ptr().add(turn * 128 + 4 * lane_id() as usize);
-                    copy::cp_async_16(mine.cast(), from.cast());
-                    copy::cp_async_arrive(full.add(stage));
-                } else {
-                    mbarrier::wait_parity(full.add(stage), parity);
-                    let lane = lane_id() as usize;
-                    sums.set(lane, sums.get(lane) + mine.cast::<[u32; 4]>().read()[turn % 4]);
-                    mbarrier::arrive(empty.add(stage));
-                }
-            }
-            thread::sync_threads();
-            if thread::thread_rank() < 4 {
-                mbarrier::invalidate(full.add(thread::thread_rank() as usize));
-            }
-        }
-    })
-    .unwrap();
-    for (lane, sum) in sums.into_inner().into_iter().enumerate() {
-        let expected: usize = (0..TURNS).map(|turn| turn * 128 + 4 * lane + turn % 4).sum();
-        assert_eq!(sum as usize, expected);
-    }
 }
 
 #[test]
@@ -145,52 +102,6 @@ fn conversion_to_bf16_rounds_to_nearest_even() {
         assert!(value.is_nan() || mma::f32_to_bf16(value) == bits);
     }
     assert_eq!(mma::pack_bf16(1.0, -2.5), 0xc020_3f80);
-}
-
-/// Fragments by the formulas of the PTX ISA: row and column of element i of a lane.
-fn a_place(lane: usize, i: usize) -> (usize, usize) {
-    let row = if i < 2 || (4..6).contains(&i) { lane >> 2 } else { (lane >> 2) + 8 };
-    (row, (lane % 4) * 2 + (i & 1) + if i < 4 { 0 } else { 8 })
-}
-fn b_place(lane: usize, i: usize) -> (usize, usize) {
-    ((lane % 4) * 2 + (i & 1) + if i < 2 { 0 } else { 8 }, lane >> 2)
-}
-fn c_place(lane: usize, i: usize) -> (usize, usize) {
-    ((lane >> 2) + if i < 2 { 0 } else { 8 }, (lane % 4) * 2 + (i & 1))
-}
-
-fn small(row: usize, column: usize, seed: usize) -> f32 {
-    ((row * 7 + column * 3 + seed) % 11) as f32 - 5.0
-}
-
-#[test]
-fn mma_multiplies_matrices() {
-    let results = Global::new([0.0f32; 128]);
-    run(1, 32, || {
-        let lane = lane_id() as usize;
-        let at = |(row, column): (usize, usize), seed| small(row, column, seed);
-        let a = std::array::from_fn(|word| {
-            mma::pack_bf16(at(a_place(lane, 2 * word), 0), at(a_place(lane, 2 * word + 1), 0))
-        });
-        let b = std::array::from_fn(|word| {
-            mma::pack_bf16(at(b_place(lane, 2 * word), 4), at(b_place(lane, 2 * word + 1), 4))
-        });
-        let c = std::array::from_fn(|i| at(c_place(lane, i), 9));
-        // SAFETY: all lanes come here.
-        let d = unsafe { mma::mma_m16n8k16_bf16(a, b, c) };
-        for (i, value) in d.into_iter().enumerate() {
-            let (row, column) = c_place(lane, i);
-            results.set(row * 8 + column, value);
-        }
-    })
-    .unwrap();
-    for row in 0..16 {
-        for column in 0..8 {
-            let product: f32 = (0..16).map(|k| small(row, k, 0) * small(k, column, 4)).sum();
-            let expected = product + small(row, column, 9);
-            assert_eq!(results.get(row * 8 + column), expected, "{row} {column}");
-        }
-    }
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! Device functions: the whole body is a region.
 
-use proc_macro2::{Ident, Span, TokenStream};
+use proc_macro2::{Ident, TokenStream};
 use syn::ext::IdentExt;
 use syn::{Expr, Type, parse_quote};
 
@@ -32,15 +32,14 @@ pub(super) fn expand(
     let by = given(arguments.by.as_ref());
     let site = Site::new("Region", name).with_strategy(by).tokens(runtime);
     let hidden = body.hidden();
-    let local = Ident::new("__profiler_recorder", Span::mixed_site());
-    let leader = By::leader(by, runtime, &local);
+    let leader = By::leader(by, runtime);
     let track = runtime.track(given(arguments.track.as_ref()));
     let recorder = body.hidden_recorder(&recorder);
     let body = body.with(emit! {
         #inner
         #recorder
         let __profiler_region = {
-            let #local = #hidden;
+            let __profiler_recorder = #hidden;
             let __profiler_site = #site;
             #private::LaneRecorder::region(#leader, __profiler_site, #track, ())
         };

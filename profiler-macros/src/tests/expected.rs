@@ -177,20 +177,6 @@ pub(crate) fn tile<'a, T: Copy, const N: usize>(
 // regions
 fn enclosing() {
     let __profiler_region = {
-        let __profiler_recorder = __private::Recorder::copied(&no_recorder_in_scope);
-        let __profiler_site = ::profiler_device::__site!(
-            kind = Region, name = "statement", unit = "", strategy =
-            __private::wire::site::STRATEGY_OF_KERNEL, symbol = "", max_threads = 0,
-            min_blocks = 0, max_registers = 0, names = []
-        );
-        __private::LaneRecorder::region(
-            __private::Recorder::leader(__profiler_recorder),
-            __profiler_site,
-            0,
-            (),
-        )
-    };
-    let __profiler_region = {
         let __profiler_recorder = __private::Recorder::copied(&(prof));
         let __profiler_site = ::profiler_device::__site!(
             kind = Region, name = "options", unit = "bytes", strategy =
@@ -294,18 +280,6 @@ fn enclosing() {
     {
         let __profiler_recorder = __private::Recorder::copied(&no_recorder_in_scope);
         let __profiler_site = ::profiler_device::__site!(
-            kind = Mark, name = "mark", unit = "", strategy =
-            __private::wire::site::STRATEGY_OF_KERNEL, symbol = "", max_threads = 0,
-            min_blocks = 0, max_registers = 0, names = []
-        );
-        __private::LaneRecorder::mark(
-            __private::Recorder::leader(__profiler_recorder),
-            __profiler_site,
-        )
-    };
-    {
-        let __profiler_recorder = __private::Recorder::copied(&no_recorder_in_scope);
-        let __profiler_site = ::profiler_device::__site!(
             kind = Mark, name = "value", unit = "rows", strategy =
             __private::wire::site::STRATEGY_OF_KERNEL, symbol = "", max_threads = 0,
             min_blocks = 0, max_registers = 0, names = []
@@ -330,19 +304,6 @@ fn enclosing() {
         )
     };
     {
-        let __profiler_recorder = __private::Recorder::copied(&(prof));
-        let __profiler_site = ::profiler_device::__site!(
-            kind = Wait, name = "full", unit = "", strategy =
-            __private::wire::site::STRATEGY_OF_KERNEL, symbol = "", max_threads = 0,
-            min_blocks = 0, max_registers = 0, names = []
-        );
-        __private::LaneRecorder::mark_value(
-            __private::Recorder::leader(__profiler_recorder),
-            __profiler_site,
-            key,
-        )
-    };
-    {
         let __profiler_recorder = __private::Recorder::copied(&no_recorder_in_scope);
         __private::LaneRecorder::anchor(
             __private::Recorder::leader_block(__profiler_recorder),
@@ -353,17 +314,6 @@ fn enclosing() {
         __private::LaneRecorder::anchor_every(
             __private::Recorder::leader(__profiler_recorder),
             1 << 18,
-        )
-    };
-    {
-        let _ = ::profiler_device::__site!(
-            kind = Mark, name = "profile_anchor!", unit = "", strategy =
-            __private::wire::Strategy::Elected.code(), symbol = "", max_threads = 0,
-            min_blocks = 0, max_registers = 0, names = []
-        );
-        let __profiler_recorder = __private::Recorder::copied(&no_recorder_in_scope);
-        __private::LaneRecorder::anchor(
-            __private::Recorder::leader_elected(__profiler_recorder),
         )
     };
     {

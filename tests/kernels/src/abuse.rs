@@ -1,5 +1,11 @@
 //! Kernels to abuse: every strategy with both clocks, in grids and blocks of any shape; threads and
 //! warps that leave early; kernels that fail.
+//!
+//! # Safety
+//!
+//! The pointers that a kernel gets must be valid for what it reads and writes: one number a thread of the grid, where
+//! it says nothing else.
+#![allow(clippy::missing_safety_doc, reason = "it is said above, for all kernels")]
 
 use profiler_device::{profile_region, profiled};
 use profiler_kernel::thread;
@@ -29,9 +35,6 @@ kernels! {
 
 /// Warps of odd index leave before anything is recorded in them; the last warp leaves in the middle
 /// of a region of its second round.
-///
-/// # Safety
-///
 /// `output` must be null or valid for one number a thread of the grid.
 #[profiled]
 pub unsafe extern "ptx-kernel" fn warps_leave(output: *mut u32, rounds: u32) {
@@ -56,9 +59,6 @@ pub unsafe extern "ptx-kernel" fn warps_leave(output: *mut u32, rounds: u32) {
 
 /// The lanes below [`LEAVING_LANES`] leave before the first round, and lane l of the others in the
 /// middle of a region of round l, if there is one.
-///
-/// # Safety
-///
 /// `output` must be null or valid for one number a thread of the grid.
 #[profiled(by = thread)]
 pub unsafe extern "ptx-kernel" fn lanes_leave(output: *mut u32, rounds: u32) {
@@ -81,9 +81,6 @@ pub unsafe extern "ptx-kernel" fn lanes_leave(output: *mut u32, rounds: u32) {
 
 /// Likewise, recorded by one of the lanes that are still there: `rounds` regions in each warp with a
 /// lane that stays.
-///
-/// # Safety
-///
 /// `output` must be null or valid for one number a thread of the grid.
 #[profiled(by = elected)]
 pub unsafe extern "ptx-kernel" fn elected_of_the_rest(output: *mut u32, rounds: u32) {
@@ -101,9 +98,6 @@ pub unsafe extern "ptx-kernel" fn elected_of_the_rest(output: *mut u32, rounds: 
 }
 
 /// A kernel in which profiling is switched off, so that its PTX is that of one without annotations.
-///
-/// # Safety
-///
 /// `output` must be null or valid for one number a thread of the grid.
 #[profiled(enabled = false)]
 pub unsafe extern "ptx-kernel" fn switched_off(output: *mut u32, rounds: u32) {
@@ -112,10 +106,6 @@ pub unsafe extern "ptx-kernel" fn switched_off(output: *mut u32, rounds: u32) {
 }
 
 /// Traps in the last block, in the middle of a region.
-///
-/// # Safety
-///
-/// None beyond that of any launch.
 #[profiled]
 pub unsafe extern "ptx-kernel" fn trap_in_the_last_block(rounds: u32) {
     let mut done = 0;
@@ -128,9 +118,6 @@ pub unsafe extern "ptx-kernel" fn trap_in_the_last_block(rounds: u32) {
 }
 
 /// Writes to an address, in the middle of a region.
-///
-/// # Safety
-///
 /// To be sound, `target` must be valid for a write. Where it is not, a GPU ends the kernel and every
 /// other of the process.
 #[profiled]

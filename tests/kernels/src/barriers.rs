@@ -1,5 +1,11 @@
 //! Barriers that lanes of a warp may reach apart from each other (`barrier.sync` without
 //! `.aligned`), each in a region.
+//!
+//! # Safety
+//!
+//! The pointers that a kernel gets must be valid for what it reads and writes: one number a thread of the grid, where
+//! it says nothing else.
+#![allow(clippy::missing_safety_doc, reason = "it is said above, for all kernels")]
 
 use profiler_device::hardware::{clock64, lane_id};
 use profiler_device::{profile_region, profiled};
@@ -24,10 +30,6 @@ fn spin(begin: u64, cycles: u64) {
 }
 
 /// The warps come to a barrier `delay` cycles apart.
-///
-/// # Safety
-///
-/// `output` must be valid for one number a thread of the block.
 #[profiled]
 pub unsafe extern "ptx-kernel" fn whole_warps(output: *mut u32, delay: u32) {
     let begin = clock64();
@@ -40,10 +42,6 @@ pub unsafe extern "ptx-kernel" fn whole_warps(output: *mut u32, delay: u32) {
 }
 
 /// The warps come to a barrier `delay` cycles apart, each of them in two halves, one after the other.
-///
-/// # Safety
-///
-/// As [`whole_warps`].
 #[profiled(by = elected)]
 pub unsafe extern "ptx-kernel" fn halves_of_warps(output: *mut u32, delay: u32) {
     let begin = clock64();

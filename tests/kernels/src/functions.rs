@@ -1,10 +1,18 @@
 //! More functions of profiler-kernel, called by kernels whose results a test compares on both back ends: lanes,
 //! counting barriers, atomics, number formats, arithmetic, arrays of functions, and the shim.
+//!
+//! # Safety
+//!
+//! The pointers that a kernel gets must be valid for what it reads and writes: one number a thread of the grid, where
+//! it says nothing else.
+#![allow(clippy::missing_safety_doc, reason = "it is said above, for all kernels")]
 
 use profiler_device::profiled;
 use profiler_kernel::atomic::{self, spin_until};
 use profiler_kernel::shared::{Element, SharedArray};
 use profiler_kernel::{math, mma, shared_array, shim, thread, warp};
+
+use crate::write;
 
 /// Numbers that a lane of [`lanes`] writes.
 pub const LANES: usize = 13;
@@ -17,17 +25,6 @@ pub const OPERATIONS: usize = 9;
 /// Numbers that a thread of [`arithmetic`] writes.
 pub const ARITHMETIC: usize = 10;
 
-/// Writes the numbers of a thread.
-///
-/// # Safety
-///
-/// `output` must be valid for `COUNT` numbers a thread.
-#[inline(always)]
-unsafe fn write<T, const COUNT: usize>(output: *mut T, thread: usize, numbers: [T; COUNT]) {
-    // SAFETY: the caller's.
-    unsafe { output.cast::<[T; COUNT]>().add(thread).write(numbers) };
-}
-
 /// A number of 64 bits of a lane, of which both halves tell it from others.
 #[must_use]
 #[inline(always)]
@@ -36,10 +33,6 @@ pub fn wide(lane: u32) -> u64 {
 }
 
 /// Shuffles of both widths, of the warp and of segments, and matches; one warp.
-///
-/// # Safety
-///
-/// `output` must be valid for [`LANES`] numbers a lane.
 #[profiled]
 pub unsafe extern "ptx-kernel" fn lanes(output: *mut u64) {
     const ALL: u32 = warp::ALL_LANES;
@@ -70,10 +63,6 @@ pub unsafe extern "ptx-kernel" fn lanes(output: *mut u64) {
 }
 
 /// Counts at barriers, three rounds of them; blocks have one dimension.
-///
-/// # Safety
-///
-/// `output` must be valid for [`COUNTS`] numbers a thread.
 #[profiled]
 pub unsafe extern "ptx-kernel" fn counts(output: *mut u32) {
     let (rank, dim) = (thread::thread_rank(), thread::block_dim_x());
@@ -94,10 +83,6 @@ pub unsafe extern "ptx-kernel" fn counts(output: *mut u32) {
 }
 
 /// Where a thread is, in two and three dimensions, and by the names of the shim.
-///
-/// # Safety
-///
-/// `output` must be valid for [`PLACES`] numbers a thread.
 #[profiled]
 pub unsafe extern "ptx-kernel" fn places(output: *mut u32) {
     use shim::nvptx::*;
@@ -230,9 +215,6 @@ operations! {
 
 /// Adds a quarter of each thread's index to the first number, in global and in shared memory; and hands numbers
 /// on by the second, to add up in the third.
-///
-/// # Safety
-///
 /// `f32s` and `f64s` must be valid for three numbers, all 0, and `of_blocks` for three a block.
 #[profiled]
 pub unsafe extern "ptx-kernel" fn float_atomics(
@@ -274,10 +256,6 @@ pub fn element(row: usize, column: usize, seed: usize) -> f32 {
 
 /// Products of f16 and of tf32, by one warp: four sums of each, whose factors and addends are [`element`]s of seeds 0,
 /// 4 and 9.
-///
-/// # Safety
-///
-/// `output` must be valid for eight numbers a lane.
 #[profiled]
 pub unsafe extern "ptx-kernel" fn products(output: *mut f32) {
     let lane = warp::lane_id() as usize;
@@ -316,9 +294,6 @@ pub unsafe extern "ptx-kernel" fn products(output: *mut f32) {
 }
 
 /// A number as f16, that one's value, and as tf32.
-///
-/// # Safety
-///
 /// `input` must be valid for one number a thread, and `output` for three.
 #[profiled]
 pub unsafe extern "ptx-kernel" fn conversions(input: *const f32, output: *mut u32) {
@@ -333,9 +308,6 @@ pub unsafe extern "ptx-kernel" fn conversions(input: *const f32, output: *mut u3
 }
 
 /// Fast functions of a number of the thread's own.
-///
-/// # Safety
-///
 /// `input` must be valid for one number a thread, and `output` for [`ARITHMETIC`].
 #[profiled]
 pub unsafe extern "ptx-kernel" fn arithmetic(input: *const f32, output: *mut f32) {
@@ -373,9 +345,6 @@ pub fn accurate(x: f32) -> [u64; 4] {
 }
 
 /// [`accurate`] of a number of the thread's own.
-///
-/// # Safety
-///
 /// `input` must be valid for one number a thread, and `output` for four.
 #[profiled]
 pub unsafe extern "ptx-kernel" fn accurately(input: *const f32, output: *mut u64) {
@@ -385,9 +354,6 @@ pub unsafe extern "ptx-kernel" fn accurately(input: *const f32, output: *mut u64
 }
 
 /// Hands the numbers of a block's first `N` threads on to their opposites and neighbours, through two arrays.
-///
-/// # Safety
-///
 /// All threads of the block come to the call.
 #[inline(always)]
 unsafe fn handed_on<T: Element, const N: usize>(value: T) -> [T; 2] {
@@ -409,10 +375,6 @@ unsafe fn handed_on<T: Element, const N: usize>(value: T) -> [T; 2] {
 
 /// Numbers handed on by arrays of a generic function: of two lengths, and of two types, in two rounds; blocks have
 /// 64 threads.
-///
-/// # Safety
-///
-/// `output` must be valid for eight numbers a thread.
 #[profiled]
 pub unsafe extern "ptx-kernel" fn local_arrays(output: *mut u32) {
     let rank = thread::thread_rank();

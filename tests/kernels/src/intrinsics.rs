@@ -2,12 +2,20 @@
 //! compares on both back ends.
 //!
 //! Each kernel writes some numbers a thread, those of thread 0 of the grid first.
+//!
+//! # Safety
+//!
+//! The pointers that a kernel gets must be valid for what it reads and writes: one number a thread of the grid, where
+//! it says nothing else.
+#![allow(clippy::missing_safety_doc, reason = "it is said above, for all kernels")]
 
 use profiler_device::{
     hardware, profile_anchor, profile_names, profile_region, profiled, region_end, region_start,
 };
 use profiler_kernel::shared::{dynamic_shared, dynamic_shared_bytes};
 use profiler_kernel::{atomic, copy, mbarrier, shared_array, thread, warp};
+
+use crate::write;
 
 shared_array!(static HANDED: [u32; 32]);
 shared_array!(static SUMS: [u32; 64]);
@@ -32,17 +40,6 @@ pub const BLOCKS: usize = 12;
 /// Numbers that a thread of [`pins`] writes.
 pub const PINS: usize = 15;
 
-/// Where a thread writes.
-///
-/// # Safety
-///
-/// `output` must be valid for `COUNT` numbers a thread.
-#[inline(always)]
-unsafe fn write<T, const COUNT: usize>(output: *mut T, index: usize, numbers: [T; COUNT]) {
-    // SAFETY: the caller's.
-    unsafe { output.cast::<[T; COUNT]>().add(index).write(numbers) };
-}
-
 fn thread_of_grid() -> usize {
     let [x, y, z] = hardware::block_index();
     let [width, height, _] = hardware::grid_dim();
@@ -52,10 +49,6 @@ fn thread_of_grid() -> usize {
 }
 
 /// What the special registers say, by both crates.
-///
-/// # Safety
-///
-/// `output` must be valid for [`REGISTERS`] numbers a thread.
 #[profiled]
 pub unsafe extern "ptx-kernel" fn registers(output: *mut u32) {
     let [tx, ty, tz] = hardware::thread_index();
@@ -92,10 +85,6 @@ pub unsafe extern "ptx-kernel" fn registers(output: *mut u32) {
 }
 
 /// Two readings of each clock, the SM and the launch.
-///
-/// # Safety
-///
-/// `output` must be valid for [`CLOCKS`] numbers a thread.
 #[profiled]
 pub unsafe extern "ptx-kernel" fn clocks(output: *mut u64) {
     let (clock, timer) = (hardware::clock64(), hardware::globaltimer());
@@ -116,10 +105,6 @@ pub unsafe extern "ptx-kernel" fn clocks(output: *mut u64) {
 }
 
 /// Elections, votes and shuffles; blocks are whole warps.
-///
-/// # Safety
-///
-/// `output` must be valid for [`WARPS`] numbers a thread.
 #[profiled]
 pub unsafe extern "ptx-kernel" fn warps(output: *mut u32) {
     let lane = warp::lane_id();
@@ -154,10 +139,6 @@ pub unsafe extern "ptx-kernel" fn warps(output: *mut u32) {
 
 /// Barriers and shared memory; blocks have two warps, and four bytes of dynamic shared memory a
 /// thread.
-///
-/// # Safety
-///
-/// `output` must be valid for [`BLOCKS`] numbers a thread.
 #[profiled]
 pub unsafe extern "ptx-kernel" fn blocks(output: *mut u32) {
     const FULL: u32 = 1;
@@ -206,9 +187,6 @@ pub unsafe extern "ptx-kernel" fn blocks(output: *mut u32) {
 }
 
 /// Tickets for all threads, and a number that block 0 hands to all others.
-///
-/// # Safety
-///
 /// `output` must be valid for two numbers a thread, and `counter` for three, all 0. All blocks must
 /// be on the GPU at once.
 #[profiled]
@@ -229,9 +207,6 @@ pub unsafe extern "ptx-kernel" fn counters(output: *mut u32, counter: *mut u32) 
 }
 
 /// Values of every type that can be pinned, which become others within a region.
-///
-/// # Safety
-///
 /// `input` must be valid for one number a thread, and `output` for [`PINS`].
 #[profiled]
 pub unsafe extern "ptx-kernel" fn pins(input: *const f32, output: *mut u64) {
@@ -286,9 +261,6 @@ pub unsafe extern "ptx-kernel" fn pins(input: *const f32, output: *mut u64) {
 }
 
 /// Copies of 16 bytes by one warp, waited for as a group and by an mbarrier.
-///
-/// # Safety
-///
 /// `source` must be valid for 128 numbers and aligned to 16 bytes, `output` for two numbers a thread.
 #[profiled]
 pub unsafe extern "ptx-kernel" fn copies(source: *const u32, output: *mut u32) {
@@ -322,9 +294,6 @@ pub unsafe extern "ptx-kernel" fn copies(source: *const u32, output: *mut u32) {
 }
 
 /// Waits for an arrival that never comes, for a microsecond.
-///
-/// # Safety
-///
 /// `output` must be valid for one number; there must be one thread.
 #[profiled]
 pub unsafe extern "ptx-kernel" fn waits_in_vain(output: *mut u32) {
@@ -338,9 +307,6 @@ pub unsafe extern "ptx-kernel" fn waits_in_vain(output: *mut u32) {
 }
 
 /// Every form of a record: a region that waits for a load, one with a value, and an anchor.
-///
-/// # Safety
-///
 /// `input` must be valid for one number a thread, and `output` too.
 #[profiled(by = thread)]
 pub unsafe extern "ptx-kernel" fn records(input: *const f32, output: *mut u32) {
@@ -355,10 +321,6 @@ pub unsafe extern "ptx-kernel" fn records(input: *const f32, output: *mut u32) {
 }
 
 /// [`records`] by the global timer.
-///
-/// # Safety
-///
-/// As for [`records`].
 #[profiled(by = thread, clock = globaltimer)]
 pub unsafe extern "ptx-kernel" fn timed_records(input: *const f32, output: *mut u32) {
     // SAFETY: the caller's.
@@ -373,9 +335,6 @@ pub unsafe extern "ptx-kernel" fn timed_records(input: *const f32, output: *mut 
 profile_names!(LISTED = ["listed", "listed too"]);
 
 /// Regions with values of types of up to 16 bits, in every form that a record of one has; and tokens by thread.
-///
-/// # Safety
-///
 /// `input` must be valid for one number a thread; blocks have a warp.
 #[profiled]
 pub unsafe extern "ptx-kernel" fn values(input: *const i32) {

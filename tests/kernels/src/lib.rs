@@ -27,8 +27,6 @@ pub mod abuse;
 pub mod annotated;
 #[cfg(feature = "barriers")]
 pub mod barriers;
-#[cfg(feature = "buffers")]
-pub mod buffers;
 #[cfg(all(target_arch = "nvptx64", feature = "collectives"))]
 pub mod collectives;
 #[cfg(all(target_arch = "nvptx64", feature = "declared"))]
@@ -49,6 +47,18 @@ pub mod strategies;
 pub mod thousand;
 #[cfg(feature = "watched")]
 pub mod watched;
+
+/// Writes the numbers of a thread.
+///
+/// # Safety
+///
+/// `output` must be valid for `COUNT` numbers a thread.
+#[cfg(any(feature = "functions", feature = "intrinsics"))]
+#[inline(always)]
+unsafe fn write<T, const COUNT: usize>(output: *mut T, thread: usize, numbers: [T; COUNT]) {
+    // SAFETY: the caller's.
+    unsafe { output.cast::<[T; COUNT]>().add(thread).write(numbers) };
+}
 
 /// A kernel whose only sites that lanes other than lane 0 record at are anchors: they alone say that all
 /// lanes need buffers.

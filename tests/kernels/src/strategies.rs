@@ -1,5 +1,11 @@
 //! Small kernels for end-to-end tests: every strategy, device functions, tokens, marks, names,
 //! early exits.
+//!
+//! # Safety
+//!
+//! The pointers that a kernel gets must be valid for what it reads and writes: one number a thread of the grid, where
+//! it says nothing else.
+#![allow(clippy::missing_safety_doc, reason = "it is said above, for all kernels")]
 
 use profiler_device::hardware::{clock64, globaltimer};
 use profiler_device::{
@@ -11,10 +17,6 @@ use profiler_kernel::{atomic, thread};
 profile_names!(pub TASK = ["load", "compute", "store"], unit = "bytes");
 
 /// One region a round, by the default strategy. Writes each thread's number of rounds.
-///
-/// # Safety
-///
-/// `output` must be valid for one number a thread of the grid.
 #[profiled]
 pub unsafe extern "ptx-kernel" fn by_warp(output: *mut u32, rounds: u32) {
     let mut done = 0;
@@ -28,10 +30,6 @@ pub unsafe extern "ptx-kernel" fn by_warp(output: *mut u32, rounds: u32) {
 }
 
 /// One region a round, by every thread; lane l of a warp makes l more rounds.
-///
-/// # Safety
-///
-/// As [`by_warp`].
 #[profiled(by = thread)]
 pub unsafe extern "ptx-kernel" fn by_thread(output: *mut u32, rounds: u32) {
     let lane = thread::thread_idx_x() % 32;
@@ -45,10 +43,6 @@ pub unsafe extern "ptx-kernel" fn by_thread(output: *mut u32, rounds: u32) {
 }
 
 /// Each half of the warp takes an arm of its own; each arm elects a lane.
-///
-/// # Safety
-///
-/// As [`by_warp`].
 #[profiled(by = elected)]
 pub unsafe extern "ptx-kernel" fn by_elected(output: *mut u32, rounds: u32) {
     let mut done = 0;
@@ -69,10 +63,6 @@ pub unsafe extern "ptx-kernel" fn by_elected(output: *mut u32, rounds: u32) {
 
 /// What macros cannot say: lanes that are given sites of their own at one call, and that end what they
 /// began in different orders.
-///
-/// # Safety
-///
-/// As [`by_warp`].
 #[profiled(by = thread)]
 pub unsafe extern "ptx-kernel" fn by_lanes_apart(output: *mut u32, rounds: u32) {
     let leader = recorder!().leader_thread();
@@ -100,10 +90,6 @@ pub unsafe extern "ptx-kernel" fn by_lanes_apart(output: *mut u32, rounds: u32) 
 
 /// Marks that all lanes make together, and such that each has to make for itself: in an arm, at a site of its
 /// own, with a value.
-///
-/// # Safety
-///
-/// As [`by_warp`].
 #[profiled(by = thread)]
 pub unsafe extern "ptx-kernel" fn marks_of_lanes(output: *mut u32, rounds: u32) {
     let leader = recorder!().leader_thread();
@@ -128,10 +114,6 @@ pub unsafe extern "ptx-kernel" fn marks_of_lanes(output: *mut u32, rounds: u32) 
 }
 
 /// Each half of the warp takes an arm of its own; the strategy is the default, lane 0.
-///
-/// # Safety
-///
-/// As [`by_warp`].
 #[profiled]
 pub unsafe extern "ptx-kernel" fn by_warp_in_arms(output: *mut u32, rounds: u32) {
     let mut done = 0;
@@ -149,10 +131,6 @@ pub unsafe extern "ptx-kernel" fn by_warp_in_arms(output: *mut u32, rounds: u32)
 }
 
 /// One region for each strategy that can be named on a region.
-///
-/// # Safety
-///
-/// As [`by_warp`].
 #[profiled(track = 7)]
 pub unsafe extern "ptx-kernel" fn by_each(output: *mut u32, rounds: u32) {
     let thread_index = thread::thread_idx_x();
@@ -170,10 +148,6 @@ pub unsafe extern "ptx-kernel" fn by_each(output: *mut u32, rounds: u32) {
 }
 
 /// Rounds of [`ROUND_CYCLES`], before each of which there may be an anchor: at most one in `every` cycles.
-///
-/// # Safety
-///
-/// As [`by_warp`].
 #[profiled]
 pub unsafe extern "ptx-kernel" fn anchors_now_and_then(output: *mut u32, rounds: u32, every: u32) {
     let mut done = 0;
@@ -192,10 +166,6 @@ pub unsafe extern "ptx-kernel" fn anchors_now_and_then(output: *mut u32, rounds:
 pub const ROUND_CYCLES: u64 = 1000;
 
 /// Device functions, tokens that cross, marks, names chosen at run time, arrows, early exit.
-///
-/// # Safety
-///
-/// As [`by_warp`].
 #[profiled]
 pub unsafe extern "ptx-kernel" fn everything(output: *mut u32, rounds: u32) {
     // SAFETY: one number a thread.
@@ -236,10 +206,6 @@ fn twice(prof: &mut Recorder, value: u32) -> u32 {
 }
 
 /// Stamps by the global timer, in lane 0 of warp 0; spins for `nanoseconds` of it.
-///
-/// # Safety
-///
-/// As [`by_warp`].
 #[profiled(clock = globaltimer, by = block)]
 pub unsafe extern "ptx-kernel" fn on_globaltimer(output: *mut u32, nanoseconds: u32) {
     profile_region!("spin", {
@@ -251,10 +217,6 @@ pub unsafe extern "ptx-kernel" fn on_globaltimer(output: *mut u32, nanoseconds: 
 }
 
 /// Warp w comes w times `delay` cycles late to a barrier; all wait for the last.
-///
-/// # Safety
-///
-/// As [`by_warp`].
 #[profiled]
 pub unsafe extern "ptx-kernel" fn barrier_wait(output: *mut u32, delay: u32) {
     let late = u64::from(delay) * u64::from(thread::thread_idx_x() / 32);
@@ -269,11 +231,6 @@ pub unsafe extern "ptx-kernel" fn barrier_wait(output: *mut u32, delay: u32) {
 
 /// Raises the flag `own` of two and waits for the other one, which another launch raises, for
 /// `nanoseconds` at most. Writes for each thread whether it came.
-///
-/// # Safety
-///
-/// As [`by_warp`]; `flags` must be valid for two numbers, which only such launches access meanwhile, and
-/// `own` be 0 or 1.
 #[profiled]
 pub unsafe extern "ptx-kernel" fn meets(
     output: *mut u32,
@@ -301,10 +258,6 @@ pub unsafe extern "ptx-kernel" fn meets(
 
 /// A division whose result a pinned region squares: the division belongs before the region, the
 /// multiplication into it.
-///
-/// # Safety
-///
-/// `output` must be valid for one number a thread of the grid.
 #[profiled(single_body)]
 pub unsafe extern "ptx-kernel" fn pinned(output: *mut f32, dividend: f32, divisor: f32) {
     let mut value = dividend / divisor;
@@ -316,10 +269,6 @@ pub unsafe extern "ptx-kernel" fn pinned(output: *mut f32, dividend: f32, diviso
 }
 
 /// The same with the copy of the body that runs without a session.
-///
-/// # Safety
-///
-/// As [`pinned`].
 #[profiled]
 pub unsafe extern "ptx-kernel" fn pinned_apart(output: *mut f32, dividend: f32, divisor: f32) {
     let mut value = dividend / divisor;
@@ -341,10 +290,6 @@ pub struct Parts {
 }
 
 /// A kernel that takes its parameters apart, and whose choice of a thread names one of the parts.
-///
-/// # Safety
-///
-/// `output` must be valid for one number a thread of the grid.
 #[profiled(by = when(thread::thread_idx_x() == lane))]
 pub unsafe extern "ptx-kernel" fn in_parts(
     output: *mut f32,
@@ -360,10 +305,6 @@ pub unsafe extern "ptx-kernel" fn in_parts(
 
 /// A collective between two branches on a value that differs between the lanes of a warp, which
 /// tempts LLVM to put a copy of it into either arm.
-///
-/// # Safety
-///
-/// As [`by_warp`].
 #[profiled(single_body)]
 pub unsafe extern "ptx-kernel" fn guarded_collective(output: *mut u32, odd: u32) {
     // SAFETY: one number a thread.
@@ -381,10 +322,6 @@ pub unsafe extern "ptx-kernel" fn guarded_collective(output: *mut u32, odd: u32)
 }
 
 /// The same with a bare `asm!`: what the guard prevents.
-///
-/// # Safety
-///
-/// As [`by_warp`].
 #[cfg(target_arch = "nvptx64")]
 #[profiled(single_body)]
 pub unsafe extern "ptx-kernel" fn unguarded_collective(output: *mut u32, odd: u32) {
@@ -405,10 +342,6 @@ pub unsafe extern "ptx-kernel" fn unguarded_collective(output: *mut u32, odd: u3
 }
 
 /// Switched off by a constant, among kernels that record.
-///
-/// # Safety
-///
-/// As [`by_warp`].
 #[profiled(enabled = false, by = thread, track = 3)]
 pub unsafe extern "ptx-kernel" fn switched_off(output: *mut u32, rounds: u32) {
     let whole = region_start!("whole", by = elected);

@@ -1,4 +1,10 @@
 //! Kernels with `buffer = host`: they are looked at while they run and after they failed, and abused.
+//!
+//! # Safety
+//!
+//! The pointers that a kernel gets must be valid for what it reads and writes: one number a thread of the grid, where
+//! it says nothing else.
+#![allow(clippy::missing_safety_doc, reason = "it is said above, for all kernels")]
 
 use core::sync::atomic::{AtomicU32, Ordering};
 
@@ -50,10 +56,6 @@ steps! {
 }
 
 /// A region as `by = warp` records it in `buffer = global`, in the same module.
-///
-/// # Safety
-///
-/// `output` must be valid for one number a thread of the grid.
 #[profiled]
 pub unsafe extern "ptx-kernel" fn in_global_form(output: *mut u32, rounds: u32) {
     let mut done = 0;
@@ -68,9 +70,6 @@ pub unsafe extern "ptx-kernel" fn in_global_form(output: *mut u32, rounds: u32) 
 
 /// All lanes begin two regions together, `first` and `second`, and end both together: half of them, those whose
 /// bit in `earlier` is set, the first one earlier, the others the second one.
-///
-/// # Safety
-///
 /// `earlier` must be valid for one number a warp of the grid.
 #[profiled(buffer = host, by = thread)]
 pub unsafe extern "ptx-kernel" fn ends_crosswise(earlier: *const u32) {
@@ -89,9 +88,6 @@ pub unsafe extern "ptx-kernel" fn ends_crosswise(earlier: *const u32) {
 
 /// Goes through `rounds` rounds, and fails in the next one in lane 0 of warp `warp` of block `block`,
 /// within two regions. All others wait for it.
-///
-/// # Safety
-///
 /// `never` must be valid for reads of one number, which stays 0.
 #[profiled(buffer = host, clock = globaltimer)]
 pub unsafe extern "ptx-kernel" fn fails(never: *const u32, rounds: u32, block: u32, warp: u32) {
@@ -115,9 +111,6 @@ pub unsafe extern "ptx-kernel" fn fails(never: *const u32, rounds: u32, block: u
 }
 
 /// Waits in each warp until the host says go on, between two regions.
-///
-/// # Safety
-///
 /// `go_on` must be valid for reads of one number by whole words.
 #[profiled(buffer = host, clock = globaltimer)]
 pub unsafe extern "ptx-kernel" fn waits(go_on: *const u32) {
@@ -132,10 +125,6 @@ pub unsafe extern "ptx-kernel" fn waits(go_on: *const u32) {
 }
 
 /// Records without end, until the host says stop: rings turn while they are read.
-///
-/// # Safety
-///
-/// As [`waits`].
 #[profiled(buffer = host, clock = globaltimer)]
 pub unsafe extern "ptx-kernel" fn goes_on(stop: *const u32) {
     profile_region!("all");
@@ -151,10 +140,6 @@ pub unsafe extern "ptx-kernel" fn goes_on(stop: *const u32) {
 }
 
 /// Waits for what never comes, and gives up after a time, as a kernel with a limit of its own does.
-///
-/// # Safety
-///
-/// As [`fails`].
 #[profiled(buffer = host, clock = globaltimer)]
 pub unsafe extern "ptx-kernel" fn gives_up(never: *const u32, limit_ns: u32) {
     let prof = recorder!();
@@ -211,9 +196,6 @@ kernels! {
 }
 
 /// Writes to an address, in the middle of a region.
-///
-/// # Safety
-///
 /// `target` must be valid for a write.
 #[profiled(buffer = host)]
 pub unsafe extern "ptx-kernel" fn hosted_write_to(target: *mut u32) {

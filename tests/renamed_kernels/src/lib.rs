@@ -34,7 +34,7 @@ pub mod by_path {
         profile_anchor!(crate = ::prof);
         sum = helper(recorder!(crate = ::prof), sum);
         region_end!(token, value = sum, crate = ::prof);
-        let index = thread::block_idx_x() * thread::block_dim_x() + thread::thread_idx_x();
+        let index = thread::index_1d();
         // SAFETY: the caller's promise.
         unsafe { *output.add(index as usize) = sum };
     }
@@ -110,9 +110,7 @@ pub mod by_extern_crate {
             profile_mark!("mark", last, by = when(round == 1));
             round += 1;
         }
-        let index = ::profiler_kernel::thread::block_idx_x()
-            * ::profiler_kernel::thread::block_dim_x()
-            + ::profiler_kernel::thread::thread_idx_x();
+        let index = ::profiler_kernel::thread::index_1d();
         // SAFETY: the caller's promise.
         unsafe { *output.add(index as ::core::primitive::usize) = last };
     }
@@ -127,9 +125,7 @@ macro_rules! kernel {
         /// `output` must be valid for one number a thread of the grid.
         #[::prof::profiled(crate = ::prof)]
         pub unsafe extern "ptx-kernel" fn $name(output: *mut u32, rounds: u32) {
-            let index = ::profiler_kernel::thread::block_idx_x()
-                * ::profiler_kernel::thread::block_dim_x()
-                + ::profiler_kernel::thread::thread_idx_x();
+            let index = ::profiler_kernel::thread::index_1d();
             ::prof::profile_region!($region, crate = ::prof, {
                 // SAFETY: the caller's promise.
                 unsafe { *output.add(index as usize) = rounds };
@@ -170,9 +166,7 @@ pub mod any_name {
             profile_region!(r#loop[r#fn], {});
             r#fn += 1;
         }
-        let index = ::profiler_kernel::thread::block_idx_x()
-            * ::profiler_kernel::thread::block_dim_x()
-            + ::profiler_kernel::thread::thread_idx_x();
+        let index = ::profiler_kernel::thread::index_1d();
         // SAFETY: the caller's promise.
         unsafe { *r#type.add(index as usize) = rounds };
     }

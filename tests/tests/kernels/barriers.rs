@@ -17,13 +17,13 @@ use test_kernels::barriers as kernels;
 
 const PTX: Option<&str> = profiler_host::include_ptx!("barriers");
 
-const WARPS: u32 = 8;
-const THREADS: u32 = 32 * WARPS;
+pub(crate) const WARPS: u32 = 8;
+pub(crate) const THREADS: u32 = 32 * WARPS;
 /// Cycles between the arrivals of two warps.
-const DELAY: u32 = 20_000;
+pub(crate) const DELAY: u32 = 20_000;
 /// Cycles that warps and halves of a warp may be apart for other reasons: when they start, and in
 /// which order a warp's halves run.
-const TOLERANCE: u64 = 3_000;
+pub(crate) const TOLERANCE: u64 = 3_000;
 
 on_both_back_ends! {
     whole_warps_wait_for_the_last

@@ -17,9 +17,10 @@ use profiler_wire::descriptor::{BYTES, Descriptor, FLAG_LANES, LANE_STEP, Lost};
 use profiler_wire::header::{self, ExitHeader, SlotHeader, unpack_counts};
 use profiler_wire::record::UNIT_BYTES;
 use profiler_wire::{WIRE_VERSION, symbol};
-use test_kernels::buffers as kernels;
+use test_kernels::abuse as kernels;
+use test_kernels::every_strategy::WHEN_STEP;
 
-const PTX: Option<&str> = profiler_host::include_ptx!("buffers");
+const PTX: Option<&str> = profiler_host::include_ptx!("abuse");
 /// Of kernels with anchors alone.
 const ANCHORS: Option<&str> = profiler_host::include_ptx!("anchors");
 
@@ -34,11 +35,13 @@ const WARPS: u32 = 5;
 const THREADS: u32 = BLOCKS * WARPS * 32;
 /// Regions that each recording thread emits, of two units each.
 const ROUNDS: u32 = 50;
+/// What kernels take for values of 32 bits, which are units of their own.
+const LONG: u32 = 2;
 
 /// A kernel: its twin, how to launch it in a session, and how many lanes of a block record.
 struct Kernel {
     name: &'static str,
-    twin: unsafe fn(*mut u32, u32),
+    twin: unsafe fn(*mut u32, u32, u32, u32),
     in_session: fn(&mut Session<'_>, *mut u32) -> Result<(), Error>,
     lanes: u32,
     /// Whether hardware that splits a warp makes more lanes record.
@@ -53,7 +56,10 @@ macro_rules! kernel {
             in_session: |session, output| {
                 // SAFETY: one number a thread.
                 unsafe {
-                    launch!(session, kernels::$name<<<BLOCKS, 32 * WARPS>>>(output, ROUNDS))
+                    launch!(
+                        session,
+                        kernels::$name<<<BLOCKS, 32 * WARPS>>>(output, ROUNDS, LONG, 0)
+                    )
                 }
             },
             lanes: $lanes,
@@ -63,13 +69,13 @@ macro_rules! kernel {
 }
 
 const KERNELS: [Kernel; 7] = [
-    kernel!(by_block, 1, false),
-    kernel!(by_warp, WARPS, false),
-    kernel!(by_warp_1, 1, false),
-    kernel!(by_warp_group, WARPS.div_ceil(4), false),
-    kernel!(by_elected, WARPS, true),
-    kernel!(by_thread, 32 * WARPS, false),
-    kernel!(by_when, (32 * WARPS).div_ceil(kernels::WHEN_STEP), false),
+    kernel!(block_cycles, 1, false),
+    kernel!(warp_cycles, WARPS, false),
+    kernel!(warp_1_cycles, 1, false),
+    kernel!(warp_group_cycles, WARPS.div_ceil(4), false),
+    kernel!(elected_cycles, WARPS, true),
+    kernel!(thread_cycles, 32 * WARPS, false),
+    kernel!(when_cycles, (32 * WARPS).div_ceil(WHEN_STEP), false),
 ];
 
 impl Kernel {
@@ -122,17 +128,19 @@ impl Launcher {
                 let address = output.expose_provenance();
                 let output = || std::ptr::with_exposed_provenance_mut(address);
                 // SAFETY: one number a thread; the descriptor is that of an arena.
-                profiler_emulator::launch(&config, || unsafe { (kernel.twin)(output(), ROUNDS) })
-                    .expect("the launch");
+                let run = || unsafe { (kernel.twin)(output(), ROUNDS, LONG, 0) };
+                profiler_emulator::launch(&config, run).expect("the launch");
             }
             Self::Gpu { module, stream, .. } => {
                 let name = CString::new(symbol::DESCRIPTOR).expect("a name");
                 let mut place = module.get_global::<[u8; BYTES]>(&name).expect("the descriptor");
                 place.copy_from(&bytes).expect("it can be written");
                 let function = module.get_function(kernel.name).expect("the kernel");
-                let mut rounds = ROUNDS;
-                let arguments: [*mut c_void; 2] =
-                    [(&raw mut output).cast(), (&raw mut rounds).cast()];
+                let mut numbers = [ROUNDS, LONG, 0];
+                let [rounds, values, leaving] =
+                    numbers.each_mut().map(|number| std::ptr::from_mut(number).cast());
+                let arguments: [*mut c_void; 4] =
+                    [(&raw mut output).cast(), rounds, values, leaving];
                 // SAFETY: as above.
                 unsafe { stream.launch(&function, BLOCKS, 32 * WARPS, 0, &arguments) }
                     .expect("the launch");

@@ -1,6 +1,6 @@
 //! Annotated kernels from launch to trace, on the emulator and, with `--ignored`, on a GPU.
-//!
-//! Each check takes a back end, so that both run the same.
+
+use crate::support::on_both_back_ends;
 
 use std::collections::BTreeSet;
 
@@ -12,34 +12,27 @@ use test_kernels::strategies as kernels;
 
 const PTX: Option<&str> = profiler_host::include_ptx!("strategies");
 
-/// What a check gets: a back end, and a function that runs one launch in a session of its own.
-struct Bench {
-    backend: Backend,
+fn backend(choice: BackendChoice) -> Backend {
+    Backend::choose(choice, PTX).expect("the back end")
 }
 
-impl Bench {
-    fn new(choice: BackendChoice) -> Self {
-        Self { backend: Backend::choose(choice, PTX).expect("the back end") }
+/// Runs launches in one session, checks the kernel's own results, gives the trace.
+fn record(
+    choice: BackendChoice,
+    builder: ProfilerBuilder,
+    threads: u32,
+    launches: impl FnOnce(&mut Session<'_>, *mut u32),
+    expected: impl Fn(u32) -> u32,
+) -> Trace {
+    let (backend, profiler) = (backend(choice), builder.build().expect("the options"));
+    let mut output = backend.zeroed::<u32>(threads as usize).expect("memory");
+    let mut session = backend.session(&profiler).expect("a session");
+    launches(&mut session, output.as_mut_ptr());
+    let trace = session.finish().expect("a trace");
+    for (thread, result) in output.read().expect("the results").into_iter().enumerate() {
+        assert_eq!(result, expected(thread as u32), "thread {thread}");
     }
-
-    /// Runs launches in one session, checks the kernel's own results, gives the trace.
-    fn record(
-        &self,
-        builder: ProfilerBuilder,
-        threads: u32,
-        launches: impl FnOnce(&mut Session<'_>, *mut u32),
-        expected: impl Fn(u32) -> u32,
-    ) -> Trace {
-        let profiler = builder.build().expect("the options");
-        let mut output = self.backend.zeroed::<u32>(threads as usize).expect("memory");
-        let mut session = self.backend.session(&profiler).expect("a session");
-        launches(&mut session, output.as_mut_ptr());
-        let trace = session.finish().expect("a trace");
-        for (thread, result) in output.read().expect("the results").into_iter().enumerate() {
-            assert_eq!(result, expected(thread as u32), "thread {thread}");
-        }
-        trace
-    }
+    trace
 }
 
 /// `launch!` that must succeed.
@@ -48,24 +41,6 @@ macro_rules! launched {
         // SAFETY: every kernel here writes one number for each thread, and gets buffer for so many; a
         // descriptor is the session's.
         unsafe { launch!($($launch)*) }.expect("launch")
-    };
-}
-
-macro_rules! on_both_back_ends {
-    ($($name:ident)*) => {
-        mod emulator {
-            $(#[test]
-            fn $name() {
-                super::$name(&super::Bench::new(super::BackendChoice::Emulator));
-            })*
-        }
-        mod gpu {
-            $(#[test]
-            #[ignore = "needs an NVIDIA GPU"]
-            fn $name() {
-                super::$name(&super::Bench::new(super::BackendChoice::Gpu));
-            })*
-        }
     };
 }
 
@@ -100,8 +75,9 @@ fn nothing_lost(trace: &Trace) {
     assert_eq!(trace.lost(), 0, "{:?}", trace.diagnostics);
 }
 
-fn one_record_a_warp_and_round(bench: &Bench) {
-    let trace = bench.record(
+fn one_record_a_warp_and_round(choice: BackendChoice) {
+    let trace = record(
+        choice,
         builder(),
         3 * 128,
         |session, output| launched!(session, kernels::by_warp<<<3, 128>>>(output, 10)),
@@ -126,8 +102,9 @@ fn one_record_a_warp_and_round(bench: &Bench) {
     }
 }
 
-fn every_thread_records(bench: &Bench) {
-    let trace = bench.record(
+fn every_thread_records(choice: BackendChoice) {
+    let trace = record(
+        choice,
         builder().records_per_warp(128).records_per_lane(128),
         2 * 64,
         |session, output| launched!(session, kernels::by_thread<<<2, 64>>>(output, 3)),
@@ -152,8 +129,9 @@ fn every_thread_records(bench: &Bench) {
     }
 }
 
-fn each_arm_of_a_branch_elects(bench: &Bench) {
-    let trace = bench.record(
+fn each_arm_of_a_branch_elects(choice: BackendChoice) {
+    let trace = record(
+        choice,
         builder().records_per_lane(256),
         64,
         |session, output| launched!(session, kernels::by_elected<<<1, 64>>>(output, 8)),
@@ -170,9 +148,10 @@ fn each_arm_of_a_branch_elects(bench: &Bench) {
     }
 }
 
-fn lanes_apart_have_their_own_sites_and_ends(bench: &Bench) {
+fn lanes_apart_have_their_own_sites_and_ends(choice: BackendChoice) {
     const ROUNDS: usize = 5;
-    let trace = bench.record(
+    let trace = record(
+        choice,
         builder().records_per_warp(128).records_per_lane(128),
         64,
         |session, output| {
@@ -201,9 +180,10 @@ fn lanes_apart_have_their_own_sites_and_ends(bench: &Bench) {
     }
 }
 
-fn each_lane_has_its_marks(bench: &Bench) {
+fn each_lane_has_its_marks(choice: BackendChoice) {
     const ROUNDS: usize = 5;
-    let trace = bench.record(
+    let trace = record(
+        choice,
         builder().records_per_warp(128).records_per_lane(128),
         // The last warp has six lanes.
         70,
@@ -229,8 +209,9 @@ fn each_lane_has_its_marks(bench: &Bench) {
     }
 }
 
-fn strategies_of_single_regions(bench: &Bench) {
-    let trace = bench.record(
+fn strategies_of_single_regions(choice: BackendChoice) {
+    let trace = record(
+        choice,
         builder(),
         2 * 160,
         |session, output| launched!(session, kernels::by_each<<<2, 160>>>(output, 4)),
@@ -250,8 +231,9 @@ fn strategies_of_single_regions(bench: &Bench) {
     }
 }
 
-fn all_that_there_is(bench: &Bench) {
-    let trace = bench.record(
+fn all_that_there_is(choice: BackendChoice) {
+    let trace = record(
+        choice,
         builder(),
         32,
         |session, output| launched!(session, kernels::everything<<<1, 32>>>(output, 4)),
@@ -290,30 +272,37 @@ fn all_that_there_is(bench: &Bench) {
     assert_eq!(trace.site(one("load").site).unit.as_deref(), Some("bytes"));
 }
 
-fn what_does_not_fit_is_counted(bench: &Bench) {
-    for units in [0, 1, 7, 99, 100, 101] {
-        let trace = bench.record(
-            builder().records_per_warp(units),
-            64,
-            |session, output| launched!(session, kernels::by_warp<<<1, 64>>>(output, 100)),
-            |_| 100,
-        );
-        let kept = u64::from(units.min(100));
-        for warp in &trace.warps {
-            assert_eq!((warp.recorded, warp.lost), (kept, 100 - kept), "{units} units");
+fn what_does_not_fit_is_counted(choice: BackendChoice) {
+    for units in [0_u32, 1, 5, 7, 99, 100, 101] {
+        // A ring has a power of two.
+        let ring = if units == 0 { 0 } else { units.next_power_of_two() };
+        for (keep, capacity) in [(Keep::First, units), (Keep::Last, ring)] {
+            let trace = record(
+                choice,
+                builder().records_per_warp(units).keep(keep),
+                64,
+                |session, output| launched!(session, kernels::by_warp<<<1, 64>>>(output, 100)),
+                |_| 100,
+            );
+            let kept = u64::from(capacity.min(100));
+            for warp in &trace.warps {
+                assert_eq!((warp.recorded, warp.lost), (kept, 100 - kept), "{keep:?} {units}");
+            }
         }
     }
 }
 
-fn a_ring_keeps_the_last(bench: &Bench) {
-    let whole = bench.record(
+fn a_ring_keeps_the_last(choice: BackendChoice) {
+    let whole = record(
+        choice,
         builder(),
         32,
         |session, output| launched!(session, kernels::by_thread<<<1, 32>>>(output, 50)),
         |thread| 50 + thread,
     );
     assert!(whole.lost() > 0, "the lanes' buffers are small by default");
-    let trace = bench.record(
+    let trace = record(
+        choice,
         builder().keep(Keep::Last).records_per_warp(16).records_per_lane(16),
         32,
         |session, output| launched!(session, kernels::by_thread<<<1, 32>>>(output, 50)),
@@ -335,9 +324,10 @@ fn a_ring_keeps_the_last(bench: &Bench) {
     }
 }
 
-fn selected_blocks_and_warps(bench: &Bench) {
-    let trace = bench.record(
-        builder().blocks(2..5).block_stride(3).warps(1..3),
+fn selected_blocks_and_warps(choice: BackendChoice) {
+    let trace = record(
+        choice,
+        builder().blocks(2..5).block_stride(3).warps(1..3).for_grid(12, 128, 1),
         12 * 128,
         |session, output| launched!(session, kernels::by_warp<<<12, 128>>>(output, 5)),
         |_| 5,
@@ -348,14 +338,14 @@ fn selected_blocks_and_warps(bench: &Bench) {
     assert_eq!(trace.recorded(), 6 * 5);
 }
 
-fn odd_shapes(bench: &Bench) {
+fn odd_shapes(choice: BackendChoice) {
+    let backend = backend(choice);
     for (block, warps) in
         [([1, 1, 1], 1), ([31, 1, 1], 1), ([33, 1, 1], 2), ([7, 5, 3], 4), ([1024, 1, 1], 32)]
     {
         let profiler = builder().build().expect("the options");
-        let output = bench.backend.zeroed::<u32>(8 * 1024).expect("memory");
-        let mut output = output;
-        let mut session = bench.backend.session(&profiler).expect("a session");
+        let mut output = backend.zeroed::<u32>(8 * 1024).expect("memory");
+        let mut session = backend.session(&profiler).expect("a session");
         let pointer = output.as_mut_ptr();
         launched!(session, kernels::by_warp<<<[2, 2, 2], block>>>(pointer, 3));
         let trace = session.finish().expect("a trace");
@@ -373,9 +363,10 @@ fn odd_shapes(bench: &Bench) {
     }
 }
 
-fn parameters_taken_apart(bench: &Bench) {
+fn parameters_taken_apart(choice: BackendChoice) {
     let parts = kernels::Parts { value: 3.0, lane: 5 };
-    let trace = bench.record(
+    let trace = record(
+        choice,
         builder(),
         2 * 64,
         |session, output| {
@@ -391,8 +382,9 @@ fn parameters_taken_apart(bench: &Bench) {
     }
 }
 
-fn a_barrier_ends_when_the_last_warp_comes(bench: &Bench) {
-    let trace = bench.record(
+fn a_barrier_ends_when_the_last_warp_comes(choice: BackendChoice) {
+    let trace = record(
+        choice,
         builder(),
         8 * 32,
         |session, output| launched!(session, kernels::barrier_wait<<<1, 256>>>(output, 2000)),
@@ -412,9 +404,10 @@ fn a_barrier_ends_when_the_last_warp_comes(bench: &Bench) {
     }
 }
 
-fn stamps_by_the_global_timer(bench: &Bench) {
+fn stamps_by_the_global_timer(choice: BackendChoice) {
     const SPIN: u32 = 200_000;
-    let trace = bench.record(
+    let trace = record(
+        choice,
         builder().subtract_record_cost(false).measure_record_cost(),
         2 * 64,
         |session, output| launched!(session, kernels::on_globaltimer<<<2, 64>>>(output, SPIN)),
@@ -438,13 +431,14 @@ fn stamps_by_the_global_timer(bench: &Bench) {
     }
 }
 
-fn anchors_come_no_more_often_than_they_may(bench: &Bench) {
+fn anchors_come_no_more_often_than_they_may(choice: BackendChoice) {
     const ROUNDS: u32 = 200;
     const EVERY: u32 = 20_000;
     // What an instruction that is not in the cache yet may take.
     const LATE: u64 = 5_000;
-    let record = |every: u32| {
-        let trace = bench.record(
+    let anchored = |every: u32| {
+        let trace = record(
+            choice,
             builder().records_per_warp(ROUNDS + 8).records_per_lane(ROUNDS + 8),
             2 * 64,
             |session, output| {
@@ -455,7 +449,7 @@ fn anchors_come_no_more_often_than_they_may(bench: &Bench) {
         nothing_lost(&trace);
         trace
     };
-    let trace = record(EVERY);
+    let trace = anchored(EVERY);
     for warp in &trace.warps {
         let ticks: Vec<u64> = warp.anchors.iter().map(|anchor| anchor.time.ticks).collect();
         // One thread's count is for both, so that of two in a row only the first one comes.
@@ -469,7 +463,7 @@ fn anchors_come_no_more_often_than_they_may(bench: &Bench) {
         }
     }
     // Every time, by lane 0 of each warp and by the thread that is asked for.
-    for warp in &record(0).warps {
+    for warp in &anchored(0).warps {
         let of = |lane| warp.anchors.iter().filter(|anchor| anchor.lane == lane).count() as u32;
         let asked = if warp.warp == 1 { ROUNDS } else { 0 };
         assert_eq!((of(0), of(3)), (ROUNDS, asked));

@@ -14,8 +14,11 @@ mod intrinsics;
 mod linted;
 mod ptx;
 mod renamed;
+mod resources;
 mod review;
 mod rewritten;
+mod sessions;
+mod streams;
 mod stress;
 #[path = "../support/mod.rs"]
 mod support;

@@ -77,11 +77,9 @@ ptx_test! {
         const UNIT: &str = "st.relaxed.sys.global.v2.b64";
         const HEADER_STORES: usize = 6; // four at entry, two at exit
         let costly = ["atom.", "red.", "fence.", "membar.", "bar.", "barrier."];
-        for (name, units) in [
-            ("steps", kernels_units::STEPS),
-            ("steps_by_thread", kernels_units::STEPS),
-            ("waits", kernels_units::WAITS),
-        ] {
+        const STEPS: usize = test_kernels::watched::UNITS_OF_A_ROUND as usize;
+        // The last has three regions and a mark.
+        for (name, units) in [("steps", STEPS), ("steps_by_thread", STEPS), ("waits", 7)] {
             let kernel = entry(WATCHED, name);
             // Entry and exit: two claims, the warp's meeting after them, three counters of what was
             // lost, and one fence for the exit.
@@ -229,32 +227,8 @@ ptx_test! {
         let (division, square) = (only("div.rn.f32"), only("mul.rn.f32"));
         assert!(division < square);
         assert_eq!(stamps(&kernel[division..square]), 1, "the begin stamp");
-        let store = square + count_until_record(&kernel[square..]);
+        let record = kernel[square..].iter().position(|line| line.contains(RECORD));
+        let store = square + record.expect("the region's record is stored");
         assert_eq!(stamps(&kernel[square..store]), 1, "the end stamp");
     }
-}
-
-ptx_test! {
-    fn sites_are_numbered_densely() {
-        let sites = profiler_trace::SiteTable::from_ptx(STRATEGIES).expect("a site table");
-        let mut ids: Vec<u32> = sites.sites().iter().map(|site| site.id).collect();
-        ids.sort_unstable();
-        assert_eq!(ids, (1..=ids.len() as u32).collect::<Vec<_>>());
-        let names: Vec<&str> = sites.sites().iter().map(|site| site.name.as_str()).collect();
-        for name in ["by_warp", "round", "load", "compute", "store", "TASK[out of range]", "twice"] {
-            assert!(names.contains(&name), "no site named {name} among {names:?}");
-        }
-    }
-}
-
-/// Units that kernels of `watched` store in a row.
-mod kernels_units {
-    pub(crate) const STEPS: usize = test_kernels::watched::UNITS_OF_A_ROUND as usize;
-    /// Three regions and a mark.
-    pub(crate) const WAITS: usize = 7;
-}
-
-/// How many lines there are before the next store of a record.
-fn count_until_record(lines: &[&str]) -> usize {
-    lines.iter().position(|line| line.contains(RECORD)).expect("the region's record is stored")
 }

@@ -5,14 +5,9 @@ use profiler_host::{Backend, BackendChoice, Keep, Profiler, Trace, launch};
 use profiler_ptx::{Options, RegionKind, instrument};
 use test_kernels::barriers as kernels;
 
-const PLAIN: Option<&str> = profiler_host::include_ptx!("barriers_off");
+use crate::barriers::{DELAY, THREADS, TOLERANCE, WARPS};
 
-const WARPS: u32 = 8;
-const THREADS: u32 = 32 * WARPS;
-/// Cycles between the arrivals of two warps.
-const DELAY: u32 = 20_000;
-/// Cycles that warps may be apart for other reasons.
-const TOLERANCE: u64 = 3_000;
+const PLAIN: Option<&str> = profiler_host::include_ptx!("barriers_off");
 
 /// The module, and how its regions are named.
 fn rewritten() -> (&'static str, Vec<String>) {

@@ -36,12 +36,10 @@ impl Gpu {
     /// Every kernel has run once: it is loaded then, which is not allowed while a stream captures.
     pub(crate) fn new() -> Self {
         let context = cust::quick_init().expect("a GPU");
-        let load = |ptx: Option<&str>| {
-            Module::from_ptx(ptx.expect("compiled"), &[]).expect("the module loads")
-        };
+        let load = |ptx: &str| Module::from_ptx(ptx, &[]).expect("the module loads");
         let gpu = Self {
-            watched: [load(WATCHED), load(WATCHED)],
-            other: load(STRATEGIES),
+            watched: [(); 2].map(|()| load(WATCHED.expect("compiled"))),
+            other: load(ptx()),
             stream: new_stream(),
             output: DeviceBuffer::from_slice(&[0; (BLOCKS * THREADS) as usize]).expect("memory"),
             _context: context,
@@ -62,8 +60,7 @@ impl Gpu {
     pub(crate) fn attach(&self, builder: ProfilerBuilder) -> Session<'_> {
         let profiler = builder.build().expect("the options");
         let [first, second] = &self.watched;
-        let mut session =
-            profiler.attach(&self.other, STRATEGIES.expect("compiled")).expect("a session");
+        let mut session = profiler.attach(&self.other, ptx()).expect("a session");
         assert!(matches!(session.watch(), Err(Error::NotWatchable)));
         for module in [first, second] {
             session.attach_also(module, WATCHED.expect("compiled")).expect("attached");
@@ -107,6 +104,11 @@ impl Gpu {
 /// Page-locked memory has one address for host and GPU.
 fn address(flag: &Flag) -> DevicePointer<u32> {
     DevicePointer::from_raw(flag.as_ptr().expose_provenance() as u64)
+}
+
+/// The PTX of [`Gpu::other`].
+pub(crate) fn ptx() -> &'static str {
+    STRATEGIES.expect("compiled")
 }
 
 pub(crate) fn new_stream() -> Stream {

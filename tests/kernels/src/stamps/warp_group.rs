@@ -5,46 +5,37 @@ use core::arch::asm;
 use profiler_device::{profile_region, profiled};
 use profiler_kernel::thread;
 
-/// A product of a warp group: issued in one region, waited for in the next.
-///
-/// # Safety
-///
-/// `output` must be valid for four numbers a thread of one warp group; both descriptors must be
-/// those of matrices in shared memory (PTX ISA, "Matrix-Descriptor format").
-#[cfg_attr(feature = "twice", profiled)]
-#[cfg_attr(not(feature = "twice"), profiled(single_body))]
-pub unsafe extern "ptx-kernel" fn group_product(output: *mut [f32; 4], a: u64, b: u64) {
-    let mut sums = [0.0_f32; 4];
-    profile_region!("issue", pin = sums, {
-        // SAFETY: the whole warp group comes here; the accumulators are left alone until the wait.
-        unsafe { start(&mut sums, a, b) };
-    });
-    profile_region!("complete", pin = sums, {
-        // SAFETY: the whole warp group comes here; memory is taken to change.
-        unsafe { asm!("wgmma.wait_group.sync.aligned 0;", options(nostack)) };
-    });
-    // SAFETY: this thread's numbers.
-    unsafe { *output.add(thread::thread_idx_x() as usize) = sums };
-}
-
-/// A product of a warp group whose sums the end stamp waits for.
-///
-/// # Safety
-///
-/// As [`group_product`].
-#[cfg_attr(feature = "twice", profiled)]
-#[cfg_attr(not(feature = "twice"), profiled(single_body))]
-pub unsafe extern "ptx-kernel" fn group_product_waited(output: *mut [f32; 4], a: u64, b: u64) {
-    let sums = profile_region!("product", wait, {
+kernels! {
+    /// A product of a warp group: issued in one region, waited for in the next.
+    /// `output` must be valid for four numbers a thread of one warp group; both descriptors must be
+    /// those of matrices in shared memory (PTX ISA, "Matrix-Descriptor format").
+    fn group_product(output: *mut [f32; 4], a: u64, b: u64) {
         let mut sums = [0.0_f32; 4];
-        // SAFETY: the whole warp group comes here; the accumulators are left alone until the wait.
-        unsafe { start(&mut sums, a, b) };
-        // SAFETY: as above; memory is taken to change.
-        unsafe { asm!("wgmma.wait_group.sync.aligned 0;", options(nostack)) };
-        sums
-    });
-    // SAFETY: this thread's numbers.
-    unsafe { *output.add(thread::thread_idx_x() as usize) = sums };
+        profile_region!("issue", pin = sums, {
+            // SAFETY: the whole warp group comes here; the accumulators are left alone until the wait.
+            unsafe { start(&mut sums, a, b) };
+        });
+        profile_region!("complete", pin = sums, {
+            // SAFETY: the whole warp group comes here; memory is taken to change.
+            unsafe { asm!("wgmma.wait_group.sync.aligned 0;", options(nostack)) };
+        });
+        // SAFETY: this thread's numbers.
+        unsafe { *output.add(thread::thread_idx_x() as usize) = sums };
+    }
+
+    /// A product of a warp group whose sums the end stamp waits for.
+    fn group_product_waited(output: *mut [f32; 4], a: u64, b: u64) {
+        let sums = profile_region!("product", wait, {
+            let mut sums = [0.0_f32; 4];
+            // SAFETY: the whole warp group comes here; the accumulators are left alone until the wait.
+            unsafe { start(&mut sums, a, b) };
+            // SAFETY: as above; memory is taken to change.
+            unsafe { asm!("wgmma.wait_group.sync.aligned 0;", options(nostack)) };
+            sums
+        });
+        // SAFETY: this thread's numbers.
+        unsafe { *output.add(thread::thread_idx_x() as usize) = sums };
+    }
 }
 
 /// Starts one product and closes it into a group.

@@ -1,4 +1,5 @@
 //! What kernels take of an SM, beside what their launch bounds leave them.
+#![allow(clippy::print_stdout, reason = "figures for whoever runs the tests on a GPU")]
 
 use std::fmt::Write;
 

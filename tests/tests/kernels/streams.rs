@@ -9,7 +9,8 @@ use cust::module::Module;
 use cust::sys::{CUcontext, CUresult, cuCtxGetCurrent, cuCtxSetCurrent};
 use profiler_host::{HostRecorder, Profiler, Trace};
 
-use crate::{BLOCKS, Gpu, lost};
+use crate::sessions::{BLOCKS, Gpu};
+use crate::support::modules::ptx;
 
 #[test]
 #[ignore = "needs an NVIDIA GPU"]
@@ -24,7 +25,7 @@ fn records_are_read_when_the_launches_have_ended() {
     };
     let check = |trace: Trace| {
         assert_eq!(
-            (trace.warps.len(), lost(&trace)),
+            (trace.warps.len(), trace.lost()),
             (BLOCKS as usize, 0),
             "{}",
             trace.diagnostics
@@ -71,16 +72,16 @@ fn a_session_works_in_its_context_and_leaves_the_programs_current() {
     // It reads its records in its own context, and takes no module of another.
     let trace = session.trace().expect("a trace");
     assert_eq!((trace.warps.len(), current_context()), (BLOCKS as usize, second));
-    foreign = Module::from_ptx(&gpu.ptx, &[]).expect("the module loads");
-    let error = session.attach_also(&foreign, &gpu.ptx).expect_err("it is of another context");
+    foreign = Module::from_ptx(ptx(), &[]).expect("the module loads");
+    let error = session.attach_also(&foreign, ptx()).expect_err("it is of another context");
     assert!(error.to_string().starts_with("the session began in another CUDA context"), "{error}");
     // In the session's context neither: it is the module's that counts. Nor does a session begin there.
     // SAFETY: the context lives as long as `gpu`.
     assert_eq!(unsafe { cuCtxSetCurrent(own) }, CUresult::CUDA_SUCCESS);
-    let error = session.attach_also(&foreign, &gpu.ptx).expect_err("it is of another context");
+    let error = session.attach_also(&foreign, ptx()).expect_err("it is of another context");
     assert!(error.to_string().starts_with("the module was loaded in another CUDA"), "{error}");
     let profiler = Profiler::builder().build().expect("options");
-    let error = profiler.attach(&foreign, &gpu.ptx).expect_err("it is of another context");
+    let error = profiler.attach(&foreign, ptx()).expect_err("it is of another context");
     assert!(error.to_string().starts_with("the module was loaded in another CUDA"), "{error}");
     // SAFETY: the second context lives.
     assert_eq!(unsafe { cuCtxSetCurrent(second) }, CUresult::CUDA_SUCCESS);
