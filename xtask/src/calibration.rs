@@ -3,10 +3,6 @@
 #[path = "../../calibration/ptx.rs"]
 mod ptx;
 
-use std::io::Write as _;
-
-use flate2::{Compression, GzBuilder};
-
 use xtask::{Error, root, target};
 
 /// Compiles and packs all modules.
@@ -14,11 +10,8 @@ pub(crate) fn write() -> Result<(), Error> {
     let out = target().join("calibration");
     for module in ptx::MODULES {
         let text = module.compile(root(), &out, &target())?;
-        let bytes = if module.file.ends_with(".gz") {
-            // Without a time, so that the same text is the same file.
-            let mut packer = GzBuilder::new().mtime(0).write(Vec::new(), Compression::best());
-            packer.write_all(text.as_bytes())?;
-            packer.finish()?
+        let bytes = if module.file.ends_with(".lz4") {
+            lz4_flex::compress_prepend_size(text.as_bytes())
         } else {
             text.as_bytes().to_vec()
         };

@@ -1,8 +1,5 @@
 //! Measures on the GPU what a record costs, by a module of its own.
 
-use std::io::Read as _;
-
-use flate2::read::GzDecoder;
 use profiler_trace::{Capture, DeviceInfo, ModuleCapture, RecordCost, SiteTable};
 use profiler_wire::symbol::CALIBRATION;
 
@@ -13,7 +10,7 @@ use crate::error::Error;
 use crate::launch::Shape;
 
 /// The PTX of the calibration kernel, alone in its module, which `cargo xtask calibration-ptx` makes.
-const PACKED: &[u8] = include_bytes!("calibration.ptx.gz");
+const PACKED: &[u8] = include_bytes!("calibration.ptx.lz4");
 
 /// Measures what a record costs for kernels whose records go to memory of the GPU, or of the host.
 pub(crate) fn record_cost(device: &DeviceInfo, in_host: bool) -> Result<RecordCost, Error> {
@@ -26,10 +23,9 @@ pub(crate) fn record_cost(device: &DeviceInfo, in_host: bool) -> Result<RecordCo
 }
 
 fn ptx() -> Result<String, Error> {
-    let mut ptx = String::new();
-    let unpacked = GzDecoder::new(PACKED).read_to_string(&mut ptx);
-    unpacked.map_err(|error| Error::BadPtx { reason: error.to_string() })?;
-    Ok(ptx)
+    let damaged = |reason: String| Error::BadPtx { reason };
+    let ptx = lz4_flex::decompress_size_prepended(PACKED).map_err(|error| damaged(error.to_string()))?;
+    String::from_utf8(ptx).map_err(|error| damaged(error.to_string()))
 }
 
 fn run(device: &DeviceInfo, in_host: bool) -> Result<ModuleCapture, Error> {

@@ -1,17 +1,12 @@
 //! Modules of the runtime that other crates carry.
 
-use std::io::Read as _;
-
-use flate2::read::GzDecoder;
-
 /// A module by its name.
 pub(crate) fn carried(name: &str) -> String {
     let packed = match name {
-        "calibration" => &include_bytes!("../../../profiler-host/src/gpu/calibration.ptx.gz")[..],
+        "calibration" => &include_bytes!("../../../profiler-host/src/gpu/calibration.ptx.lz4")[..],
         "runtime" => return include_str!("../../../profiler-ptx/src/runtime.ptx").to_owned(),
         _ => panic!("nothing carries {name}"),
     };
-    let mut ptx = String::new();
-    GzDecoder::new(packed).read_to_string(&mut ptx).expect("it was packed");
-    ptx
+    let ptx = lz4_flex::decompress_size_prepended(packed).expect("it was packed");
+    String::from_utf8(ptx).expect("it was text")
 }
