@@ -14,7 +14,11 @@ pub(crate) struct Module {
 }
 
 pub(crate) const MODULES: [Module; 2] = [
-    Module { name: "calibration", file: "profiler-host/src/gpu/calibration.ptx.lz4", feature: None },
+    Module {
+        name: "calibration",
+        file: "profiler-host/src/gpu/calibration.ptx.lz4",
+        feature: None,
+    },
     Module { name: "runtime", file: "profiler-ptx/src/runtime.ptx", feature: Some(TEMPLATE) },
 ];
 

@@ -24,7 +24,8 @@ pub(crate) fn record_cost(device: &DeviceInfo, in_host: bool) -> Result<RecordCo
 
 fn ptx() -> Result<String, Error> {
     let damaged = |reason: String| Error::BadPtx { reason };
-    let ptx = lz4_flex::decompress_size_prepended(PACKED).map_err(|error| damaged(error.to_string()))?;
+    let ptx =
+        lz4_flex::decompress_size_prepended(PACKED).map_err(|error| damaged(error.to_string()))?;
     String::from_utf8(ptx).map_err(|error| damaged(error.to_string()))
 }
 
