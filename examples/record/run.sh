@@ -3,6 +3,7 @@
 # Usage: run.sh OUT_DIR [PROGRAM..]; the programs need a GPU, Python with their packages, and nvcc.
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
+mkdir -p "$1" || exit 2
 out=$1
 shift
 profiler=${PROFILER:-$here/profiler}
@@ -51,7 +52,10 @@ for program in ${*:-triton_kernels pipeline scan launches cupy_kernels jax_model
     pipeline | scan | launches)
         nvcc -O3 -std=c++17 -arch=sm_90 -lineinfo "$here/$program.cu" -o "$caches/$program" && one "$program" "$caches/$program"
         ;;
-    *) one "$program" python3 "$here/$program.py" ;;
+    *)
+        [ -f "$here/$program.py" ] || { echo "there is no program $program here" >&2; exit 2; }
+        one "$program" python3 "$here/$program.py"
+        ;;
     esac
 done
 rm -rf "$caches"
