@@ -183,7 +183,7 @@ pub(crate) fn push_frame(stack: &mut String, name: &str) {
             ';' => '；',
             '\u{7f}' => '␡',
             '\0'..' ' => char::from_u32(0x2400 + u32::from(character)).unwrap_or(' '),
-            character if character.is_control() => ' ',
+            character if character.is_control() => char::REPLACEMENT_CHARACTER,
             character => character,
         });
     }
