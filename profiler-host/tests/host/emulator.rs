@@ -6,7 +6,7 @@ use profiler_device::__private::{BufferChoice, Config, Recorder, SiteId, State};
 use profiler_emulator::{Emulator, LaunchConfig};
 use profiler_host::trace::HostSpanKind;
 use profiler_host::{
-    Backend, BackendChoice, Error, HostRecorder, Keep, Profiler, Session, Slots, Trace, launch,
+    Backend, BackendChoice, Error, HostRecorder, Profiler, Session, Slots, Trace, launch,
     set_export, write_trace,
 };
 use profiler_wire::Strategy;
