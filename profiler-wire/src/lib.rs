@@ -18,16 +18,16 @@
 #![no_std]
 #![forbid(unsafe_code)]
 
-#[cfg(any(feature = "spool", feature = "statics"))]
+#[cfg(feature = "host")]
 extern crate alloc;
 
 pub mod descriptor;
 pub mod header;
 pub mod record;
 pub mod site;
-#[cfg(feature = "spool")]
+#[cfg(feature = "host")]
 pub mod spool;
-#[cfg(feature = "statics")]
+#[cfg(feature = "host")]
 pub mod statics;
 pub mod symbol;
 

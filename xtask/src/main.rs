@@ -72,7 +72,11 @@ fn run(command: &str, rest: &[String]) -> Result<(), Error> {
 
 fn check() -> Result<(), Error> {
     cargo().args(["fmt", "--all", "--check"]).run()?;
-    cargo().args(["clippy", "--workspace", "--all-targets", "--", "--deny", "warnings"]).run()?;
+    // `--all-targets` leaves out the test programs that only `--all` runs.
+    for targets in [&["--all-targets"][..], &["--test", "*"]] {
+        let clippy = cargo().args(["clippy", "--workspace"]).args(targets);
+        clippy.args(["--", "--deny", "warnings"]).run()?;
+    }
     cargo()
         .args(["doc", "--workspace", "--no-deps"])
         .envs([("RUSTDOCFLAGS".to_owned(), "--deny warnings".into())])
