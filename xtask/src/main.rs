@@ -72,8 +72,8 @@ fn run(command: &str, rest: &[String]) -> Result<(), Error> {
 
 fn check() -> Result<(), Error> {
     cargo().args(["fmt", "--all", "--check"]).run()?;
-    // `--all-targets` leaves out the test programs that only `--all` runs.
-    for targets in [&["--all-targets"][..], &["--test", "*"]] {
+    // Not `--all-targets`, which takes libraries without tests twice. `--tests` leaves out what only `--all` runs.
+    for targets in [&["--lib", "--bins", "--examples", "--tests"][..], &["--test", "*"]] {
         let clippy = cargo().args(["clippy", "--workspace"]).args(targets);
         clippy.args(["--", "--deny", "warnings"]).run()?;
     }
