@@ -108,11 +108,14 @@ impl Thread {
         kernel::active_mask_in(self.asked.expect("an `activemask` needs a place where it is asked"))
     }
 
-    /// Any function of three bits, by its truth table, bit by bit.
-    fn lop3(&self, [a, b, c]: [Operand; 3], table: Operand) -> u32 {
-        let bit = |operand, at: u32| self.low(operand) >> at & 1;
-        let row = |at| bit(a, at) << 2 | bit(b, at) << 1 | bit(c, at);
-        (0..32).map(|at| bit(table, row(at)) << at).sum()
+    /// Any function of three bits, by its truth table, row by row.
+    fn lop3(&self, operands: [Operand; 3], table: Operand) -> u32 {
+        let (bits, table) = (operands.map(|operand| self.low(operand)), self.low(table));
+        let row = |row: u32| {
+            let bits = bits.iter().zip([4, 2, 1]);
+            bits.fold(u32::MAX, |all, (bits, place)| all & if row & place == 0 { !bits } else { *bits })
+        };
+        (0..8).filter(|at| table >> at & 1 == 1).fold(0, |any, at| any | row(at))
     }
 
     /// The halves of a 64-bit register.

@@ -53,9 +53,10 @@ pub(crate) fn number_of<const KEY: u64, const HASHED: u32>(entry: &'static [u8])
 #[cfg(feature = "enabled")]
 #[inline(never)]
 fn number_of_entry(entry: &'static [u8]) -> u32 {
-    let site = SiteEntry::parse(entry);
-    let is_kernel = site.as_ref().is_ok_and(|site| site.kind == SiteKind::Kernel);
-    profiler_emulator::module::number_of(entry, is_kernel, || site.map_or(1, |site| site.ids))
+    profiler_emulator::module::number_of(entry, || match SiteEntry::parse(entry) {
+        Ok(site) => (site.kind == SiteKind::Kernel, site.ids),
+        Err(_) => (false, 1),
+    })
 }
 
 /// On the GPU the lanes of a warp come to a kernel's end together.
