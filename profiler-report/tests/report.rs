@@ -67,7 +67,7 @@ fn regions_take_what_they_may_and_no_more() {
 /// Each was once held against all others: a page took minutes here.
 #[test]
 fn regions_that_all_cross_take_no_time_out_of_proportion() {
-    const REGIONS: u64 = 150_000;
+    const REGIONS: u64 = 30_000;
     let mut module = SyntheticModule::new(Keep::First, REGIONS as u32);
     let kernel = module.site(SiteKind::Kernel, "kernel");
     let region = module.site(SiteKind::Region, "crossing");

@@ -72,8 +72,13 @@ impl From<Missing> for String {
 /// `PROFILER_TEST_ALL` is set, as `cargo xtask test --all` does.
 #[must_use]
 pub fn is_target_wanted(target: &str) -> bool {
-    matches!(target, "sm_80" | "sm_90" | "sm_90a")
-        || std::env::var_os("PROFILER_TEST_ALL").is_some()
+    matches!(target, "sm_80" | "sm_90" | "sm_90a") || quick_or_all(false, true)
+}
+
+/// How much a test tries: `quick`, or `all` as where [targets](is_target_wanted) are all wanted.
+#[must_use]
+pub fn quick_or_all<T>(quick: T, all: T) -> T {
+    if std::env::var_os("PROFILER_TEST_ALL").is_some() { all } else { quick }
 }
 
 /// Whether a missing tool is a failure and no reason to ignore a test (`PROFILER_REQUIRE_TOOLS=1`).

@@ -130,7 +130,7 @@ impl TraceProcessor {
     ///
     /// If the trace does not load without errors, or a statement is not valid.
     pub fn query(&self, trace: &Path, statements: &[&str]) -> Result<Vec<Rows>, CheckError> {
-        Ok(self.query_with_cost(trace, statements)?.0)
+        Ok(self.ask(trace, statements, false)?.0)
     }
 
     /// [`query`](Self::query), and what it cost.
@@ -143,9 +143,18 @@ impl TraceProcessor {
         trace: &Path,
         statements: &[&str],
     ) -> Result<(Vec<Rows>, Cost), CheckError> {
+        self.ask(trace, statements, true)
+    }
+
+    fn ask(
+        &self,
+        trace: &Path,
+        statements: &[&str],
+        is_timed: bool,
+    ) -> Result<(Vec<Rows>, Cost), CheckError> {
         let all = std::iter::once(IMPORT_ERRORS).chain(statements.iter().copied());
         let all: Vec<&str> = all.collect();
-        let (answers, cost) = self.run(trace, &all)?;
+        let (answers, cost) = self.run(trace, &all, is_timed)?;
         let mut answers = answers.into_iter();
         let errors = answers.next().map(|answer| answer.rows).unwrap_or_default();
         if errors.is_empty() {
@@ -181,9 +190,16 @@ impl TraceProcessor {
         })
     }
 
-    fn run(&self, trace: &Path, statements: &[&str]) -> Result<(Vec<Rows>, Cost), CheckError> {
+    fn run(
+        &self,
+        trace: &Path,
+        statements: &[&str],
+        is_timed: bool,
+    ) -> Result<(Vec<Rows>, Cost), CheckError> {
         let failed = |error: &dyn fmt::Display| CheckError::Engine(error.to_string());
         let mut node = Command::new("node")
+            // Optimising the engine takes seconds, which only large traces win back.
+            .args((!is_timed).then_some("--liftoff-only"))
             .arg(&self.script)
             .arg(&self.engine)
             .arg(trace)

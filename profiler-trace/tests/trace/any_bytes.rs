@@ -3,6 +3,7 @@
 use crate::consistent;
 use crate::figures;
 
+use profiler_test_tools::quick_or_all;
 use profiler_test_tools::synthetic::{Keep, SyntheticModule, SyntheticWarp};
 use profiler_trace::diff::{DiffOptions, diff};
 use profiler_trace::{Capture, GroupBy, ModuleCapture, Trace, Value, decode};
@@ -94,7 +95,7 @@ fn group() -> impl Strategy<Value = GroupBy> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(256))]
+    #![proptest_config(ProptestConfig::with_cases(quick_or_all(64, 256)))]
 
     #[test]
     fn altered_bytes(

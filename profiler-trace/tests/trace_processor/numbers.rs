@@ -7,6 +7,7 @@ use std::path::PathBuf;
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use libtest_mimic::Failed;
+use profiler_test_tools::quick_or_all;
 use profiler_test_tools::synthetic::{Content, sized};
 use profiler_test_tools::trace_processor::Rows;
 use profiler_trace::{ExportOptions, SiteStats, Time, Trace, decode};
@@ -85,7 +86,7 @@ fn write(context: &Context, trace: &Trace, gzip: bool) -> Result<(PathBuf, Vec<u
 /// The bytes of a slice, counters and all. Values cannot be had for 28 bytes a slice, but after gzip for 8:
 /// where one slice in ten has one, and where each region has one of its own.
 fn small_at_any_size(context: &Context) -> Result<(), Failed> {
-    for (records, (content, gzip, most)) in [10_000, 200_000].into_iter().flat_map(|records| {
+    for (records, (content, gzip, most)) in [10_000, quick_or_all(50_000, 200_000)].into_iter().flat_map(|records| {
         let contents = [
             (Content::Regions, false, 28.0),
             (Content::Regions, true, 8.0),
