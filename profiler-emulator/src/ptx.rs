@@ -113,7 +113,9 @@ impl Thread {
         let (bits, table) = (operands.map(|operand| self.low(operand)), self.low(table));
         let row = |row: u32| {
             let bits = bits.iter().zip([4, 2, 1]);
-            bits.fold(u32::MAX, |all, (bits, place)| all & if row & place == 0 { !bits } else { *bits })
+            bits.fold(u32::MAX, |all, (bits, place)| {
+                all & if row & place == 0 { !bits } else { *bits }
+            })
         };
         (0..8).filter(|at| table >> at & 1 == 1).fold(0, |any, at| any | row(at))
     }

@@ -409,6 +409,16 @@ fn what_is_written_while_decoding_holds_no_copy() {
         }),
     ];
     for content in CONTENTS {
+        for (name, step) in STACKS.into_iter().chain(EVENTS).chain(others) {
+            check_held(name, content, step, of_outline(content));
+        }
+    }
+}
+
+/// Nor of what timelines hold.
+#[test]
+fn timelines_that_are_written_while_decoding_hold_no_copy() {
+    for content in CONTENTS {
         for (name, step) in TIMELINES {
             let of_part = match content {
                 // All of a track that warps share, as regions and as items of its rows.
@@ -416,9 +426,6 @@ fn what_is_written_while_decoding_holds_no_copy() {
                 content => of_outline(content),
             };
             check_held(name, content, step, of_part);
-        }
-        for (name, step) in STACKS.into_iter().chain(EVENTS).chain(others) {
-            check_held(name, content, step, of_outline(content));
         }
     }
 }

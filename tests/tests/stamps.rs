@@ -218,8 +218,12 @@ fn begins_ahead(tools: &Tools, target: &str) -> Result<(), String> {
 
 fn assemble(tools: Result<Tools, String>, module: &Module, target: &str) -> Both {
     let tools = tools?;
-    let on = tools.disassemble(module.on, target)?;
-    Ok((on, tools.disassemble(module.off, target)?))
+    // At once, as the tests of a module all wait for this.
+    std::thread::scope(|scope| {
+        let on = scope.spawn(|| tools.disassemble(module.on, target));
+        let off = tools.disassemble(module.off, target)?;
+        Ok((on.join().map_err(|_| "its thread panicked")??, off))
+    })
 }
 
 fn kernel<'a>(kernels: &'a Kernels, case: &Case) -> Result<&'a Kernel, String> {

@@ -86,15 +86,17 @@ fn write(context: &Context, trace: &Trace, gzip: bool) -> Result<(PathBuf, Vec<u
 /// The bytes of a slice, counters and all. Values cannot be had for 28 bytes a slice, but after gzip for 8:
 /// where one slice in ten has one, and where each region has one of its own.
 fn small_at_any_size(context: &Context) -> Result<(), Failed> {
-    for (records, (content, gzip, most)) in [10_000, quick_or_all(50_000, 200_000)].into_iter().flat_map(|records| {
-        let contents = [
-            (Content::Regions, false, 28.0),
-            (Content::Regions, true, 8.0),
-            (Content::Mixed, true, 8.0),
-            (Content::HeldValues, true, 8.0),
-        ];
-        contents.map(|content| (records, content))
-    }) {
+    for (records, (content, gzip, most)) in
+        [10_000, quick_or_all(50_000, 200_000)].into_iter().flat_map(|records| {
+            let contents = [
+                (Content::Regions, false, 28.0),
+                (Content::Regions, true, 8.0),
+                (Content::Mixed, true, 8.0),
+                (Content::HeldValues, true, 8.0),
+            ];
+            contents.map(|content| (records, content))
+        })
+    {
         let trace = decode(&made_up(records, content)?);
         let (path, bytes) = write(context, &trace, gzip)?;
         let slices = trace.warps.iter().map(|warp| 1 + warp.regions.len() + warp.marks.len());

@@ -193,7 +193,7 @@ mod tests {
     /// A capture was once decoded again for that.
     #[test]
     fn what_was_lost_is_known_where_nothing_can_be_written() {
-        let mut capture = sized(100_000, Content::Mixed).expect("the sites are whole");
+        let mut capture = sized(20_000, Content::Mixed).expect("the sites are whole");
         capture.modules[0].lost.warps = 3;
         for format in Format::value_variants() {
             let options = FormatArguments::default().of(*format).expect("no option was given");
