@@ -54,6 +54,8 @@ fn run(tour: &Path) -> String {
 pub(crate) fn cargo(project: &Path) -> Command {
     let mut cargo = Command::new(env!("CARGO"));
     cargo.current_dir(project).env("CARGO_TARGET_DIR", workspace().join("target/walkthrough"));
+    // Nobody debugs what is built there.
+    cargo.env("CARGO_PROFILE_DEV_DEBUG", "0");
     for variable in ["RUSTFLAGS", "CARGO_ENCODED_RUSTFLAGS", "RUSTC_WRAPPER"] {
         cargo.env_remove(variable);
     }

@@ -11,6 +11,7 @@ use profiler_host::trace::{
 use profiler_host::{
     Backend, BackendChoice, Error, Keep, Profiler, ProfilerBuilder, Session, Slots, Trace, launch,
 };
+use profiler_test_tools::quick_or_all;
 use test_kernels::watched as kernels;
 
 const PTX: Option<&str> = profiler_host::include_ptx!("watched");
@@ -275,7 +276,7 @@ fn a_running_kernel_is_watched(choice: BackendChoice) {
 }
 
 fn a_ring_is_watched_while_it_turns(choice: BackendChoice) {
-    const SNAPSHOTS: usize = 100;
+    let snapshots = quick_or_all(30, 100);
     let (backend, stop) = never_stopping(choice, PTX);
     for records in [1, 4, 32, 128] {
         let flag = Flag::new(choice);
@@ -286,7 +287,7 @@ fn a_ring_is_watched_while_it_turns(choice: BackendChoice) {
             let watcher = scope.spawn(|| {
                 flag.raise_after(|| {
                     let mut rounds = Vec::new();
-                    for _ in 0..SNAPSHOTS {
+                    for _ in 0..snapshots {
                         let trace =
                             wait_for(&watch, || stop.stop(), |trace| !trace.warps.is_empty());
                         rounds.push(check_turning(&trace));
