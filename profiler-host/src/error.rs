@@ -69,9 +69,10 @@ pub enum Error {
     NoCudaFeature,
     /// A GPU was asked of a program whose kernels were not compiled for one.
     #[error(
-        "the kernels were not compiled for the GPU, because no compiler for nvptx64 was found when \
-         this program was built; run `rustup toolchain install nightly --component rust-src` (on \
-         Debian: `apt-get install rustc-web cargo-web rust-web-src`) and build the program again"
+        "the kernels were not compiled for the GPU, because no compiler for nvptx64 was found, or \
+         `PROFILER_SKIP_PTX` was set, when this program was built; run `rustup \
+         toolchain install nightly --component rust-src` (on Debian: `apt-get install rustc-web \
+         cargo-web rust-web-src`) and build the program again without the variable"
     )]
     NoPtx,
     /// The driver refused the PTX.

@@ -75,7 +75,7 @@ pub fn is_target_wanted(target: &str) -> bool {
     matches!(target, "sm_80" | "sm_90" | "sm_90a") || quick_or_all(false, true)
 }
 
-/// How much a test tries: `quick`, or `all` as where [targets](is_target_wanted) are all wanted.
+/// How much a test tries: `quick`, or `all` where `PROFILER_TEST_ALL` is set.
 #[must_use]
 pub fn quick_or_all<T>(quick: T, all: T) -> T {
     if std::env::var_os("PROFILER_TEST_ALL").is_some() { all } else { quick }

@@ -120,7 +120,7 @@ pub(crate) fn never_recorded(trace: &Trace) -> Option<String> {
     (!all.is_empty()).then(|| {
         format!(
             "never recorded: {}: no lane that records came there{lost} (by default lane 0 records, by = elected \
-             whichever does; by = warp(n) needs a block with such a warp)",
+             whichever does; by = warp(n) needs a block with such a warp; a session may leave out blocks and warps)",
             names.join(", ")
         )
     })
