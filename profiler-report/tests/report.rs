@@ -6,6 +6,7 @@ use std::collections::BTreeSet;
 use std::io::{self, Write};
 
 use profiler_report::{ReportOptions, write_flamegraph, write_html};
+use profiler_test_tools::quick_or_all;
 use profiler_test_tools::synthetic::{Content, Keep, SyntheticModule, SyntheticWarp, sized};
 use profiler_trace::{
     Decoder, Export, HostSpan, HostSpanKind, Progress, RecordCost, StackGroup, Trace, WarpSource,
@@ -67,15 +68,15 @@ fn regions_take_what_they_may_and_no_more() {
 /// Each was once held against all others: a page took minutes here.
 #[test]
 fn regions_that_all_cross_take_no_time_out_of_proportion() {
-    const REGIONS: u64 = 30_000;
-    let mut module = SyntheticModule::new(Keep::First, REGIONS as u32);
+    let regions: u64 = quick_or_all(30_000, 150_000);
+    let mut module = SyntheticModule::new(Keep::First, regions as u32);
     let kernel = module.site(SiteKind::Kernel, "kernel");
     let region = module.site(SiteKind::Region, "crossing");
     let mut warp = SyntheticWarp::new(kernel, 1000, 64_000);
-    for number in 0..REGIONS {
-        warp.range(region, None, 1010 + number, 1010 + REGIONS + number);
+    for number in 0..regions {
+        warp.range(region, None, 1010 + number, 1010 + regions + number);
     }
-    warp.leave(1010 + 2 * REGIONS, 64_000 + REGIONS);
+    warp.leave(1010 + 2 * regions, 64_000 + regions);
     module.warps.push(warp);
     let trace = decode(&module.into_capture().expect("the sites are whole"));
     assert!(page(&trace, &ReportOptions::default()).contains("crossing"));

@@ -155,6 +155,7 @@ mod tests {
     use std::io::{self, Write};
 
     use clap::ValueEnum;
+    use profiler_test_tools::quick_or_all;
     use profiler_test_tools::synthetic::{Content, sized};
     use profiler_trace::{Decoder, DiagnosticKind, Diagnostics, Progress};
 
@@ -193,7 +194,8 @@ mod tests {
     /// A capture was once decoded again for that.
     #[test]
     fn what_was_lost_is_known_where_nothing_can_be_written() {
-        let mut capture = sized(20_000, Content::Mixed).expect("the sites are whole");
+        let mut capture =
+            sized(quick_or_all(20_000, 100_000), Content::Mixed).expect("the sites are whole");
         capture.modules[0].lost.warps = 3;
         for format in Format::value_variants() {
             let options = FormatArguments::default().of(*format).expect("no option was given");
